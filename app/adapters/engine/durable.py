@@ -1,0 +1,180 @@
+"""Work that survives `kill -9`: one DBOS workflow a piece of work, one step that performs it.
+
+A piece of work runs at least once: a process that dies leaves it pending, and the next start of
+the data directory (SQLite) or another worker's sweep (PostgreSQL) runs it again. Handlers are
+therefore repeatable. Traps and measurements: `facts/engine.md`.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import sqlalchemy as sa
+from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
+
+from app.adapters.engine.membership import Membership
+from app.ports import Work, WorkKind
+
+Handler = Callable[[Work], Awaitable[None]]
+
+APP_VERSION: Final = "squadron-1"
+"""Pinned: with a version that follows the source, any edit would strand running agents."""
+MOST_ATTEMPTS_OF_A_STEP: Final = 4
+POLL_SECONDS: Final = 0.1
+
+log = logging.getLogger("squadron.engine")
+
+_handlers: dict[WorkKind, Handler] = {}
+
+
+@DBOS.step(
+    preemptible=True,
+    retries_allowed=True,
+    max_attempts=MOST_ATTEMPTS_OF_A_STEP,
+    interval_seconds=1,
+    backoff_rate=2,
+)
+async def perform(kind: str, work_id: str, subject: str, segment: int) -> None:
+    """Run the handler of one piece of work."""
+    work = Work(WorkKind(kind), work_id, subject, segment)
+    try:
+        await _handlers[work.kind](work)
+    except Exception:
+        log.exception("work failed", extra={"work": work_id})
+        raise
+
+
+@DBOS.workflow(name="squadron_work", max_recovery_attempts=None)
+async def squadron_work(kind: str, work_id: str, subject: str, segment: int) -> None:
+    """The only workflow: its arguments are ids, so that its history stays small and readable."""
+    await perform(kind, work_id, subject, segment)
+
+
+class DurableEngine:
+    """`ports.Engine` on DBOS. One per process: DBOS keeps its registry in the module."""
+
+    def __init__(
+        self,
+        engine: sa.Engine,
+        membership: Membership,
+        queues: Mapping[WorkKind, int],
+    ) -> None:
+        """`queues`: how many pieces of each kind this process works on at once."""
+        self._engine = engine
+        self._membership = membership
+        self._queues = queues
+        self._url = engine.url.render_as_string(hide_password=False)
+        self._json = DBOSPortableJSONSerializer()
+        self._client: DBOSClient | None = None
+        self._launched = threading.Event()
+
+    @property
+    def worker(self) -> str:
+        """This process's name, unique per start."""
+        return self._membership.worker
+
+    def start(self, handlers: Mapping[WorkKind, Handler]) -> None:
+        """Migrate the engine's tables, recover this executor's own work, take from the queues.
+
+        Blocks for about a second; call it from a thread.
+        """
+        _handlers.clear()
+        _handlers.update(handlers)
+        DBOS(
+            config=DBOSConfig(
+                name="squadron",
+                system_database_url=self._url,
+                system_database_engine=self._engine,
+                serializer=self._json,
+                executor_id=self._membership.executor_id,
+                application_version=APP_VERSION,
+                log_level="WARNING",
+            )
+        )
+        DBOS.listen_queues([kind.value for kind in self._queues])
+        DBOS.launch()
+        for kind, at_once in self._queues.items():
+            DBOS.register_queue(
+                kind.value, worker_concurrency=at_once, polling_interval_sec=POLL_SECONDS
+            )
+        self._client = DBOSClient(
+            system_database_url=self._url,
+            system_database_engine=self._engine,
+            serializer=self._json,
+        )
+        self._membership.watch(self._take_over)
+        self._launched.set()
+
+    def stop(self, within_seconds: int) -> None:
+        """Take nothing new, let running work end for at most `within_seconds`. Blocks."""
+        self._launched.clear()
+        DBOS.destroy(workflow_completion_timeout_sec=within_seconds)
+        self._membership.leave()
+
+    def enqueue_with(self, connection: sa.Connection, work: Work) -> None:
+        """Enqueue inside the caller's transaction: the work exists if and only if it commits."""
+        if self._client is None:
+            raise RuntimeError("work was enqueued before the engine had started")
+        self._client.enqueue_in_transaction(
+            connection, _options(work), work.kind.value, work.id, work.subject, work.segment
+        )
+
+    async def enqueue(self, work: Work) -> None:
+        """Enqueue by itself; an id that was used before runs nothing."""
+
+        def commit() -> None:
+            with self._engine.begin() as connection:
+                self.enqueue_with(connection, work)
+
+        await asyncio.to_thread(commit)
+
+    async def is_alive(self, worker: str) -> bool:
+        """Whether the process that goes by this name still runs."""
+        return await asyncio.to_thread(self._membership.is_alive, worker)
+
+    async def is_pending(self, work_id: str) -> bool:
+        """Whether the work is queued or running, so that it will end without our help."""
+        found = await DBOS.list_workflows_async(
+            workflow_ids=[work_id],
+            status=["PENDING", "ENQUEUED", "DELAYED"],
+            load_input=False,
+            load_output=False,
+        )
+        return bool(found)
+
+    def _take_over(self, dead_worker: str) -> None:
+        """Queue a dead worker's work again. Called with its membership lock held."""
+        pending = DBOS.list_workflows(
+            status="PENDING", executor_id=dead_worker, load_input=False, load_output=False
+        )
+        by_queue: dict[str, list[str]] = {}
+        for workflow in pending:
+            queue = workflow.queue_name or WorkKind.RECONCILIATION.value
+            by_queue.setdefault(queue, []).append(workflow.workflow_id)
+        for queue, ids in by_queue.items():
+            log.warning("taking over %d pieces of work of %s", len(ids), dead_worker)
+            DBOS.resume_workflows(ids, queue_name=queue)
+
+    def workers_with_pending_work(self) -> set[str]:
+        """Names of executors that own running work, for the sweep of dead workers."""
+        pending = DBOS.list_workflows(status="PENDING", load_input=False, load_output=False)
+        return {workflow.executor_id for workflow in pending if workflow.executor_id}
+
+    def sweep_dead_workers(self) -> None:
+        """Find work whose process is gone and queue it again (PostgreSQL; nothing on SQLite)."""
+        for worker in self.workers_with_pending_work() - {self._membership.executor_id}:
+            self._membership.take_over(worker)
+
+
+def _options(work: Work) -> EnqueueOptions:
+    options: EnqueueOptions = {
+        "workflow_name": "squadron_work",
+        "queue_name": work.kind.value,
+        "workflow_id": work.id,
+        "app_version": APP_VERSION,
+    }
+    if work.delay_seconds > 0:
+        options["delay_seconds"] = work.delay_seconds
+    return options

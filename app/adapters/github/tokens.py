@@ -1,0 +1,96 @@
+"""Installation tokens: one repository and the fewest permissions each, kept until they grow old."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Final, Literal
+
+from app.adapters.github.reading import needed_instant, needed_text
+from app.ports import Clock, Refused
+
+LEAST_REMAINING: Final = timedelta(minutes=10)
+"""No token is handed out that ends sooner; GitHub's live one hour."""
+
+Purpose = Literal["list", "effects", "read", "write"]
+
+PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
+    {
+        "list": {"metadata": "read"},
+        "effects": {
+            "checks": "write",
+            "contents": "read",
+            "issues": "write",
+            "metadata": "read",
+            "pull_requests": "write",
+        },
+        "read": {"contents": "read"},
+        "write": {"contents": "write"},
+    }
+)
+"""What each purpose may do. Never `workflows`: GitHub then refuses pushes that change them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a token is good for."""
+
+    installation_id: int
+    repository: str | None
+    """`owner/name`; None: whatever the installation sees, which only "list" needs."""
+    purpose: Purpose
+
+    def order(self) -> Mapping[str, object]:
+        """The body that asks GitHub for such a token."""
+        order: dict[str, object] = {"permissions": dict(PERMISSIONS[self.purpose])}
+        if self.repository is not None:
+            order["repositories"] = [self.repository.partition("/")[2]]
+        return order
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A secret; its value is kept out of `repr`."""
+
+    value: str = field(repr=False)
+    ends_at: datetime
+
+
+class Tokens:
+    """Asks for a token once per scope, however many wait for it. For one event loop."""
+
+    def __init__(self, ask: Callable[[Scope], Awaitable[object]], clock: Clock) -> None:
+        self._ask = ask
+        self._clock = clock
+        self._tokens: dict[Scope, Token] = {}
+        self._locks: dict[Scope, asyncio.Lock] = {}
+
+    async def get(self, scope: Scope) -> str:
+        """A token that lives for `LEAST_REMAINING` or longer."""
+        async with self._locks.setdefault(scope, asyncio.Lock()):
+            known = self._tokens.get(scope)
+            if known is not None and self._is_fresh(known):
+                return known.value
+            token = _token(await self._ask(scope))
+            if not self._is_fresh(token):
+                raise Refused(
+                    f"GitHub's new token ends at {token.ends_at:%H:%M:%S} UTC, which is too soon:"
+                    " check this machine's clock",
+                    401,
+                )
+            self._tokens[scope] = token
+            return token.value
+
+    def forget(self, scope: Scope, value: str) -> None:
+        """GitHub no longer takes this token; one that replaced it meanwhile stays."""
+        known = self._tokens.get(scope)
+        if known is not None and known.value == value:
+            del self._tokens[scope]
+
+    def _is_fresh(self, token: Token) -> bool:
+        return token.ends_at - self._clock.now() >= LEAST_REMAINING
+
+
+def _token(answer: object) -> Token:
+    return Token(needed_text(answer, "token"), needed_instant(answer, "expires_at"))

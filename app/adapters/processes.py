@@ -1,0 +1,218 @@
+"""Child processes that end with their whole group (Linux: process groups, prctl, /proc).
+
+Every child leads a session of its own. When it ends, is cancelled or runs out of time, its group
+is killed with SIGKILL, so nothing that it left in the background goes on or holds a pipe open.
+"""
+
+import asyncio
+import ctypes
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.ports import Ended
+
+SEGMENT_VARIABLE = "SQUADRON_SEGMENT"
+"""Names the segment in the environment of each of its processes: orphans are found by it."""
+DRAIN_SECONDS = 1.0
+"""How long output is awaited from what escaped the killed group and holds the pipe."""
+REAP_SECONDS = 5.0
+MOST_ENVIRONMENT_BYTES = 4_000_000
+MOST_KILL_ROUNDS = 250
+KILL_ROUND_SECONDS = 0.02
+
+_PR_SET_PDEATHSIG = 1
+_PRCTL = ctypes.CDLL(None).prctl
+
+
+class ProcessGroups:
+    """`Processes` on this machine. Use it from the event loop's thread only.
+
+    A child dies with the *thread* that started it, and pool threads end whenever they like.
+    """
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        timeout_seconds: float,
+        most_output_bytes: int = 1_000_000,
+        stdin: bytes = b"",
+        apart: bool = False,
+    ) -> Ended:
+        """Run to the end or kill the group; see `Processes`. Output beyond the bound is cut."""
+        with ExitStack() as files:
+            output = await _Pipe.open(files, most_output_bytes)
+            errors = await _Pipe.open(files, most_output_bytes) if apart else output
+            process = await asyncio.create_subprocess_exec(
+                *argv,
+                cwd=cwd,
+                env=dict(environment),
+                stdin=_given(stdin, files),
+                stdout=output.write_end,
+                stderr=errors.write_end,
+                start_new_session=True,
+                preexec_fn=_dies_with(os.getpid()),
+            )
+            pipes = (output, errors) if apart else (output,)
+            for pipe in pipes:
+                pipe.close_write_end()
+            exit_code = await _end(process, pipes, timeout_seconds)
+        return Ended(exit_code, output.kept.text(), errors.kept.text() if apart else "")
+
+    async def kill_marked(self, marker: str) -> int:
+        """Kill all processes of the segment, also those that are forked meanwhile.
+
+        Raises `TimeoutError` (an `OSError`) when some are left after the last round.
+        """
+        wanted = f"{SEGMENT_VARIABLE}={marker}".encode()
+        killed: set[int] = set()
+        for _ in range(MOST_KILL_ROUNDS):
+            alive = _kill_all_with(wanted)
+            if not alive:
+                return len(killed)
+            killed |= alive
+            await asyncio.sleep(KILL_ROUND_SECONDS)
+        raise TimeoutError(f"processes of segment {marker} survive SIGKILL: {sorted(killed)}")
+
+
+async def _end(
+    process: asyncio.subprocess.Process, pipes: Sequence["_Pipe"], timeout_seconds: float
+) -> int | None:
+    """Wait for the leader within its bound, kill the group whatever happened, read what is left."""
+    try:
+        async with asyncio.timeout(timeout_seconds):
+            return await process.wait()
+    except TimeoutError:
+        return None
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        async with asyncio.timeout(REAP_SECONDS):
+            await process.wait()
+        await asyncio.wait([pipe.ended for pipe in pipes], timeout=DRAIN_SECONDS)
+
+
+def _dies_with(parent: int) -> Callable[[], None]:
+    """What the child does between fork and exec: no parent, no child."""
+
+    def tie() -> None:
+        _PRCTL(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return tie
+
+
+def _given(stdin: bytes, files: ExitStack) -> int:
+    """A descriptor that reads as these bytes: a file cannot block as a pipe does."""
+    if not stdin:
+        return asyncio.subprocess.DEVNULL
+    descriptor = os.memfd_create("stdin")
+    file = files.enter_context(os.fdopen(descriptor, "wb", closefd=True))
+    file.write(stdin)
+    file.flush()
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+# --- output ----------------------------------------------------------------------------------
+
+
+class _Kept:
+    """The first and the last half of a stream; the middle beyond the bound is let go."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._head_bytes = most_bytes // 2
+        self._tail_bytes = most_bytes - self._head_bytes
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._cut_bytes = 0
+
+    def add(self, chunk: bytes) -> None:
+        room = self._head_bytes - len(self._head)
+        self._head += chunk[:room]
+        self._tail += chunk[room:]
+        surplus = len(self._tail) - self._tail_bytes
+        if surplus > 0:
+            del self._tail[:surplus]
+            self._cut_bytes += surplus
+
+    def text(self) -> str:
+        note = f"\n[… {self._cut_bytes} bytes cut …]\n".encode() if self._cut_bytes else b""
+        return b"".join((self._head, note, self._tail)).decode(errors="replace")
+
+
+class _Reader(asyncio.Protocol):
+    def __init__(self, kept: _Kept, ended: asyncio.Future[None]) -> None:
+        self._kept = kept
+        self._ended = ended
+
+    def data_received(self, data: bytes) -> None:
+        self._kept.add(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self._ended.done():
+            self._ended.set_result(None)
+
+
+@dataclass(slots=True)
+class _Pipe:
+    """A pipe whose read end empties itself into `kept`. Ours, not asyncio's: a process that keeps
+    the write end must not hold up `wait()`."""
+
+    write_end: int
+    kept: _Kept
+    ended: asyncio.Future[None]
+    is_write_end_open: bool = True
+
+    @classmethod
+    async def open(cls, files: ExitStack, most_bytes: int) -> "_Pipe":
+        loop = asyncio.get_running_loop()
+        read_end, write_end = os.pipe()
+        pipe = cls(write_end, _Kept(most_bytes), loop.create_future())
+        files.callback(pipe.close_write_end)
+        reader = files.enter_context(os.fdopen(read_end, "rb", buffering=0))
+        transport, _ = await loop.connect_read_pipe(lambda: _Reader(pipe.kept, pipe.ended), reader)
+        files.callback(transport.close)
+        return pipe
+
+    def close_write_end(self) -> None:
+        if self.is_write_end_open:
+            self.is_write_end_open = False
+            os.close(self.write_end)
+
+
+# --- orphans ---------------------------------------------------------------------------------
+
+
+def _kill_all_with(variable: bytes) -> set[int]:
+    """Signal each process that carries the variable; which ones they were."""
+    found: set[int] = set()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            pid = int(entry.name)
+            # Gone meanwhile, or another user's: neither is ours to end.
+            with suppress(ProcessLookupError, PermissionError, FileNotFoundError):
+                if _kill_if_it_carries(pid, variable):
+                    found.add(pid)
+    return found
+
+
+def _kill_if_it_carries(pid: int, variable: bytes) -> bool:
+    """Look and strike through one pidfd, so that a reused number is never struck."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        with Path(f"/proc/{pid}/environ").open("rb") as file:
+            environment = file.read(MOST_ENVIRONMENT_BYTES)
+        if variable not in environment.split(b"\0"):
+            return False
+        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        return True
+    finally:
+        os.close(descriptor)

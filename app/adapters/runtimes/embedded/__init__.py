@@ -1,0 +1,12 @@
+"""The embedded runtime: the agent's loop runs in this process, with tools of our own.
+
+`runtime` opens sessions, `session` is the loop, `calls` asks the model, `tools` and `files` do
+what the model asks for, `conversation` keeps what was said. Nothing here imports a model library
+before the first session is opened.
+"""
+
+from app.adapters.runtimes.embedded.bounds import Bounds
+from app.adapters.runtimes.embedded.models import MakeModel, ModelAccess, models_of
+from app.adapters.runtimes.embedded.runtime import EmbeddedRuntime
+
+__all__ = ["Bounds", "EmbeddedRuntime", "MakeModel", "ModelAccess", "models_of"]

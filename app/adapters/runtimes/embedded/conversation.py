@@ -1,0 +1,142 @@
+"""What was said in a session, saved after each step and found again by the next process."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    ToolReturnPart,
+    UserPromptPart,
+    repair_messages,
+)
+
+from app.core.prompts import COMPACTION_MARK
+
+FILE_NAME = "session.json"
+
+_CHARACTERS_PER_TOKEN = 4
+
+COMPACTION_PROMPT = (
+    f"{COMPACTION_MARK} Summarise it for yourself, in words, without calling a tool: the task,"
+    " what you found out, what you changed and where, what you tried that did not work, and what"
+    " remains to be done. You go on with this summary and nothing else."
+)
+
+
+class NotSaved(Exception):
+    """The conversation could not be written to its directory; the text is for people."""
+
+
+class Conversation:
+    """The messages of one session; every change is on disk before the method returns.
+
+    Methods that save raise `NotSaved`.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        """Read what an earlier process saved. Raises `OSError`, and `ValueError` if it is damaged.
+
+        Tool calls without a result, as a crash leaves them, are answered as interrupted.
+        """
+        self._file = directory / FILE_NAME
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._messages: list[ModelMessage] = []
+        if self._file.exists():
+            self._messages = repair_messages(_read(self._file))
+
+    @property
+    def messages(self) -> list[ModelMessage]:
+        """Everything said so far, as a request to the model needs it."""
+        return list(self._messages)
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the model has said anything that a summary could shorten."""
+        return any(isinstance(message, ModelResponse) for message in self._messages)
+
+    def tokens(self) -> int:
+        """How large the next request will be: the last one as measured, what came since guessed."""
+        for index in range(len(self._messages) - 1, -1, -1):
+            message = self._messages[index]
+            if isinstance(message, ModelResponse) and message.usage.input_tokens:
+                measured = message.usage.input_tokens + message.usage.output_tokens
+                return measured + _guessed_tokens(self._messages[index + 1 :])
+        return _guessed_tokens(self._messages)
+
+    def asking_for_a_summary(self) -> list[ModelMessage]:
+        """The messages of the request that compacts the conversation."""
+        return _with_prompts(self._messages, COMPACTION_PROMPT)
+
+    async def prompted(self, *prompts: str) -> None:
+        """Something is said to the model in the user's voice."""
+        self._messages = _with_prompts(self._messages, *prompts)
+        await self._save()
+
+    async def answered(self, response: ModelResponse) -> None:
+        """The model has answered."""
+        self._messages = [*self._messages, response]
+        await self._save()
+
+    async def returned(self, results: Sequence[ToolReturnPart], notes: Sequence[str]) -> None:
+        """The tool calls of the last answer have ended; `notes` are words of the breaker."""
+        parts: list[ToolReturnPart | UserPromptPart] = [*results]
+        parts.extend(UserPromptPart(note) for note in notes)
+        self._messages = [*self._messages, ModelRequest(parts=parts)]
+        await self._save()
+
+    async def compacted(self, prompt: str, summary: str, notes: Sequence[str]) -> None:
+        """Go on with the last prompt and a summary of everything in place of the messages."""
+        compacted = f"Your summary of the conversation so far, which was cut off here:\n\n{summary}"
+        self._messages = _with_prompts([], prompt, compacted, *notes)
+        await self._save()
+
+    async def _save(self) -> None:
+        saving = asyncio.create_task(asyncio.to_thread(self._write, self._messages))
+        try:
+            await asyncio.shield(saving)
+        except OSError as error:
+            raise NotSaved(f"the conversation cannot be saved: {error}") from error
+        except asyncio.CancelledError:
+            await asyncio.wait([saving])  # a late write must not overtake the next session's
+            raise
+
+    def _write(self, messages: list[ModelMessage]) -> None:
+        unfinished = self._file.with_suffix(".new")
+        with unfinished.open("wb") as file:
+            file.write(ModelMessagesTypeAdapter.dump_json(messages))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self._file)
+        directory = os.open(self._file.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _read(file: Path) -> list[ModelMessage]:
+    try:
+        return ModelMessagesTypeAdapter.validate_json(file.read_bytes())
+    except ValidationError as error:
+        raise ValueError(
+            f"{file}: the saved conversation is damaged ({error.error_count()} errors);"
+            " move it away to let the agent start a new one"
+        ) from error
+
+
+def _with_prompts(messages: list[ModelMessage], *prompts: str) -> list[ModelMessage]:
+    """The messages and then the prompts, in a form that every provider accepts."""
+    request = ModelRequest(parts=[UserPromptPart(prompt) for prompt in prompts])
+    return repair_messages([*messages, request])
+
+
+def _guessed_tokens(messages: Sequence[ModelMessage]) -> int:
+    if not messages:
+        return 0
+    return len(ModelMessagesTypeAdapter.dump_json(list(messages))) // _CHARACTERS_PER_TOKEN

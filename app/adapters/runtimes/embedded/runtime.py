@@ -1,0 +1,40 @@
+"""Opens sessions; loads the model libraries when the first one is opened."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from app.adapters.runtimes.embedded.bounds import Bounds
+from app.adapters.runtimes.embedded.models import MakeModel
+from app.ports import Gate, Processes, SessionOrder
+
+if TYPE_CHECKING:
+    from app.adapters.runtimes.embedded.session import EmbeddedSession
+
+
+class EmbeddedRuntime:
+    """Runs sessions in this process; a `Runtime` of the ports."""
+
+    def __init__(
+        self, processes: Processes, make_model: MakeModel, bounds: Bounds | None = None
+    ) -> None:
+        """`make_model` makes the model that a session's order names; see `models_of`."""
+        self._processes = processes
+        self._make_model = make_model
+        self._bounds = bounds or Bounds()
+
+    async def open(self, order: SessionOrder, gate: Gate) -> EmbeddedSession:
+        """A session, resumed from its directory if there is one.
+
+        Raises `ValueError` for a model that cannot be made and `OSError` for a directory that
+        cannot be read or written.
+        """
+        # Importing takes a second or two: not on the event loop, where deliveries are answered.
+        return await asyncio.to_thread(self._open, order, gate)
+
+    def _open(self, order: SessionOrder, gate: Gate) -> EmbeddedSession:
+        from app.adapters.runtimes.embedded.session import EmbeddedSession
+
+        model = self._make_model(order.model)
+        return EmbeddedSession(order, gate, model, self._processes, self._bounds)

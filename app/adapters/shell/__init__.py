@@ -1,0 +1,40 @@
+"""Command lines to plain values: the one place that knows the shell's grammar.
+
+`parse` never raises and its work is bounded, whatever an agent writes: 64 kB of text, 20,000
+nodes, 60 levels, 4 nested shells, 12 wrappers. Past a bound, or where the shell would refuse the
+text, the line says that it is not complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from app.adapters.shell.tree import Budget, TreeReader
+from app.core.shell_line import HOLE, Sequence as ShellSequence, ShellLine
+
+__all__ = ["MAX_TEXT_BYTES", "parse"]
+
+MAX_TEXT_BYTES: Final = 64 * 1024
+
+
+def parse(command: str | Sequence[str], *, pipefail: bool = False) -> ShellLine:
+    """What a shell would run for `command`.
+
+    A string is a command line; a list of words is a program with its arguments, run as it is.
+    `pipefail`: the shell is started with `-o pipefail`.
+    """
+    budget = Budget()
+    reader = TreeReader(budget)
+    if isinstance(command, str):
+        text = command.replace(HOLE, "")
+        encoded = text.encode(errors="replace")
+        if len(encoded) > MAX_TEXT_BYTES:
+            budget.complete = False
+            text = encoded[:MAX_TEXT_BYTES].decode(errors="ignore")
+        root = reader.read(text)
+    else:
+        words = tuple(word.replace(HOLE, "") for word in command)
+        budget.complete = sum(map(len, words)) <= MAX_TEXT_BYTES
+        root = reader.start(words, None) if words and budget.complete else ShellSequence(())
+    return ShellLine(root, budget.complete, pipefail)

@@ -1,0 +1,465 @@
+"""From the tree of tree-sitter-bash to the nodes of `app.core.shell_line`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence as SequenceOf
+from dataclasses import dataclass, field
+from typing import Final
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from app.adapters.shell.unwrap import SHELLS, Text, unwrap
+from app.adapters.shell.words import WordReader
+from app.core.shell_line import (
+    HOLE,
+    AndOr,
+    Assignment,
+    AtExit,
+    Background,
+    Case,
+    Function,
+    If,
+    Loop,
+    Not,
+    Pipeline,
+    Sequence,
+    ShellNode,
+    SimpleCommand,
+    Subshell,
+    Words,
+)
+
+MAX_NODES: Final = 20_000
+MAX_DEPTH: Final = 60
+MAX_NESTED_SHELLS: Final = 4
+MAX_WRAPPERS: Final = 12
+MAX_LOOP_VALUES: Final = 8
+
+_LANGUAGE: Final = Language(tree_sitter_bash.language())
+_NOTHING: Final = Sequence(())
+_HOLE: Final = re.compile(f"{HOLE}([^{HOLE}]*){HOLE}")
+_COMPARED: Final = frozenset(
+    """word number string raw_string concatenation simple_expansion expansion extglob_pattern regex
+    ansi_c_string command_substitution arithmetic_expansion variable_name test_operator""".split()
+)
+_PRINTERS: Final = frozenset({"echo", "printf"})
+_STATEMENT_GROUPS: Final = frozenset(
+    {"program", "compound_statement", "do_group", "ERROR", "else_clause"}
+)
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left of the bounds, for a line and all shells nested in it."""
+
+    nodes: int = MAX_NODES
+    complete: bool = True
+
+    def take(self) -> bool:
+        self.nodes -= 1
+        if self.nodes < 0:
+            self.complete = False
+        return self.nodes >= 0
+
+
+@dataclass(slots=True)
+class TreeReader:
+    """Reads one text; nested shells get a reader of their own with the same budget."""
+
+    budget: Budget
+    shells: int = 0
+    depth: int = 0
+    variables: dict[str, str] = field(default_factory=dict)
+    words: WordReader = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.words = WordReader(self.variables)
+
+    def read(self, text: str) -> ShellNode:
+        root = Parser(_LANGUAGE).parse(text.encode(errors="replace")).root_node
+        self.budget.complete &= not root.has_error
+        if "=" in text and "$" in text:
+            self.variables.update(_constant_variables(root, self.words))
+        return self._statements(root.children)
+
+    # statements
+
+    def _statements(self, nodes: SequenceOf[Node]) -> ShellNode:
+        items: list[ShellNode] = []
+        for node in nodes:
+            if node.type == "&" and items:
+                items[-1] = Background(items[-1])
+            elif node.is_named:
+                item = self._statement(node)
+                if item is not _NOTHING:
+                    items.append(item)
+        return items[0] if len(items) == 1 else Sequence(tuple(items)) if items else _NOTHING
+
+    def _statement(self, node: Node, fed: str | None = None) -> ShellNode:
+        """`fed`: the text on its standard input, where that is written in the line itself."""
+        if not self.budget.take():
+            return _NOTHING
+        if self.depth >= MAX_DEPTH:
+            self.budget.complete = False
+            return _NOTHING
+        self.depth += 1
+        try:
+            return self._dispatch(node, fed)
+        finally:
+            self.depth -= 1
+
+    def _dispatch(self, node: Node, fed: str | None) -> ShellNode:
+        match node.type:
+            case "command":
+                return self._command(node, fed)
+            case "list":
+                return self._list(node, fed)
+            case "pipeline":
+                return self._pipeline(_stages(node), fed)
+            case "redirected_statement":
+                return self._redirected(node, fed)
+            case "variable_assignment" | "variable_assignments":
+                return self._assignment(node, declared=False)
+            case "declaration_command":
+                return self._assignment(node, declared=True)
+            case "negated_command":
+                return Not(self._last_child(node, fed))
+            case "subshell" | "command_substitution" | "process_substitution":
+                return Subshell(self._statements(node.children))
+            case "test_command":
+                return self._test(node)
+            case "compound_statement" if node.children and node.children[0].type == "((":
+                return self._test(node)
+            case "if_statement" | "elif_clause":
+                return self._if(node)
+            case "while_statement" | "c_style_for_statement" | "for_statement":
+                return self._loop(node)
+            case "case_statement":
+                return Case(tuple(
+                    self._statements([c for i, c in enumerate(item.children)
+                                      if item.field_name_for_child(i) != "value"])
+                    for item in node.children if item.type == "case_item"
+                ))  # fmt: skip
+            case "function_definition":
+                return self._function(node)
+            case kind if kind in _STATEMENT_GROUPS:
+                return self._statements(node.children)
+            case _:
+                return _NOTHING
+
+    def _last_child(self, node: Node, fed: str | None = None) -> ShellNode:
+        named = [child for child in node.children if child.is_named]
+        return self._statement(named[-1], fed) if named else _NOTHING
+
+    def _list(self, node: Node, fed: str | None) -> ShellNode:
+        return self._and_or(_members(node), fed)
+
+    def _and_or(self, members: SequenceOf[tuple[bool, Node]], fed: str | None) -> ShellNode:
+        last = len(members) - 1
+        read = [
+            (wants_success, self._statement(member, fed if i == last else None))
+            for i, (wants_success, member) in enumerate(members)
+        ]
+        return AndOr(read[0][1], tuple(read[1:])) if len(read) > 1 else read[0][1]
+
+    def _pipeline(self, stages: SequenceOf[Node], fed: str | None) -> ShellNode:
+        """Gives back to an and-or list, or to `!`, what the grammar took into the pipeline."""
+        first = stages[0]
+        members = _members(first)
+        if len(members) > 1:
+            before = members[:-1]
+            read = [(wants, self._statement(member)) for wants, member in before]
+            wants_success, last = members[-1]
+            rest = self._pipeline([last, *stages[1:]], fed)
+            return AndOr(read[0][1], (*read[1:], (wants_success, rest)))
+        if first.type == "negated_command":
+            named = [child for child in first.children if child.is_named]
+            return Not(self._pipeline([named[-1], *stages[1:]], fed)) if named else _NOTHING
+        read_stages: list[ShellNode] = []
+        for i, stage in enumerate(stages):
+            text = fed if i == 0 else self._printed(stages[i - 1])
+            read_stages.append(self._statement(stage, text))
+        return Pipeline(tuple(read_stages)) if len(read_stages) > 1 else read_stages[0]
+
+    def _redirected(self, node: Node, fed: str | None) -> ShellNode:
+        body = node.child_by_field_name("body")
+        after: list[Node] = []
+        effects: list[ShellNode] = []
+        for redirect in node.children_by_field_name("redirect"):
+            if redirect.type == "heredoc_redirect":
+                fed = self._heredoc(redirect)
+                after += _behind_heredoc(redirect)
+            elif redirect.type == "herestring_redirect":
+                fed = self._herestring(redirect)
+            else:
+                effects += self._substituted(redirect)
+        if body is None:
+            return Sequence(tuple(effects)) if effects else _NOTHING
+        if after:
+            return self._continued(body, after, fed)
+        read = self._statement(body, fed)
+        return Sequence((*effects, read)) if effects else read
+
+    def _continued(self, body: Node, after: SequenceOf[Node], fed: str | None) -> ShellNode:
+        """`cat <<EOF | bash && ls`: what follows on the line stands inside the redirection."""
+        if after[0].type == "|":
+            rest = after[1:]
+            members = _members(rest[0]) if rest else []
+            if not members:
+                return self._statement(body, fed)
+            text = fed if _writes_its_input(body) else None
+            piped = Pipeline((self._statement(body, fed), self._statement(members[0][1], text)))
+            further = tuple((wants, self._statement(member)) for wants, member in members[1:])
+            return AndOr(piped, further) if further else piped
+        read = self._statement(body, fed)
+        wants_success = after[0].type == "&&"
+        rest_members = [m for node in after[1:] for m in _members(node)]
+        further = tuple(
+            (wants_success if i == 0 else wants, self._statement(member))
+            for i, (wants, member) in enumerate(rest_members)
+        )
+        return AndOr(read, further) if further else read
+
+    def _assignment(self, node: Node, *, declared: bool) -> ShellNode:
+        parts = [node] if node.type == "variable_assignment" else node.children
+        values: list[tuple[str, str]] = []
+        for part in parts:
+            name, value = part.child_by_field_name("name"), part.child_by_field_name("value")
+            if part.type == "variable_assignment" and name is not None:
+                text = "" if value is None else self.words.text(value)
+                values.append(((name.text or b"").decode(errors="replace"), text))
+        return Assignment(tuple(values), self._substitutions(), declared)
+
+    def _test(self, node: Node) -> ShellNode:
+        words: list[str] = []
+        pending = list(reversed(node.children))
+        while pending and self.budget.take():
+            part = pending.pop()
+            if part.type == "variable_name":
+                words.append(f"{HOLE}{(part.text or b'').decode(errors='replace')}{HOLE}")
+            elif part.type in _COMPARED or not part.children:
+                words.append(self.words.text(part))
+            else:
+                pending.extend(reversed(part.children))
+        if words[0] == "((" and (words[2:3] == ["++"] or words[2:3] == ["+="]):
+            return Assignment(((words[1].strip(HOLE), "1"),), self._substitutions(), True)
+        return SimpleCommand((tuple(words),), self._substitutions())
+
+    def _if(self, node: Node) -> ShellNode:
+        """`elif` is an `if` inside `else`."""
+        named = [child for child in node.children if child.type != "comment"]
+        then = next((i for i, child in enumerate(named) if child.type == "then"), len(named))
+        clauses = [i for i, c in enumerate(named) if c.type in {"elif_clause", "else_clause"}]
+        end = clauses[0] if clauses else len(named)
+        otherwise: ShellNode | None = None
+        for i in reversed(clauses):
+            read = self._statement(named[i])
+            if isinstance(read, If) and otherwise is not None and named[i].type == "elif_clause":
+                read = If(read.condition, read.then, otherwise)
+            otherwise = read
+        return If(
+            self._statements(named[1:then]), self._statements(named[then + 1 : end]), otherwise
+        )
+
+    def _loop(self, node: Node) -> ShellNode:
+        body = node.child_by_field_name("body")
+        if body is None:
+            return _NOTHING
+        if node.type == "while_statement":
+            conditions = node.children_by_field_name("condition")
+            return Loop(self._statements(conditions), self._statement(body))
+        variable = node.child_by_field_name("variable")
+        values = node.children_by_field_name("value")
+        if node.type == "for_statement" and variable is not None:
+            name = (variable.text or b"").decode(errors="replace")
+            texts = [text for value in values for text in self.words.split(value)]
+            inner = self._substitutions()
+            loop = self._for(name, texts, body)
+            return Sequence((*inner, loop)) if inner else loop
+        return Loop(None, self._statement(body))
+
+    def _for(self, name: str, values: SequenceOf[str], body: Node) -> ShellNode:
+        """With few literal values the body is read once for each."""
+        literal = values and not any(HOLE in value for value in values)
+        used = f"${name}".encode() in (body.text or b"") or f"{{{name}".encode() in (
+            body.text or b"")  # fmt: skip
+        if not literal or not used or len(values) > MAX_LOOP_VALUES:
+            return Loop(None, self._statement(body))
+        outside = self.variables.get(name)
+        rounds: list[ShellNode] = []
+        for value in values:
+            self.variables[name] = value
+            rounds.append(self._statement(body))
+        del self.variables[name]
+        if outside is not None:
+            self.variables[name] = outside
+        return Loop(None, Sequence(tuple(rounds)))
+
+    def _function(self, node: Node) -> ShellNode:
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is None or body is None:
+            return _NOTHING
+        return Function((name.text or b"").decode(errors="replace"), self._statement(body))
+
+    # simple commands
+
+    def _command(self, node: Node, fed: str | None) -> ShellNode:
+        arguments: list[str] = []
+        values: list[tuple[str, str]] = []
+        effects: list[ShellNode] = []
+        for child in node.children:
+            match child.type:
+                case "variable_assignment":
+                    self.words.text(child.child_by_field_name("value") or child)
+                case "file_redirect":
+                    effects += self._substituted(child)
+                case "herestring_redirect":
+                    fed = self._herestring(child)
+                case "command_name":
+                    arguments += self.words.split(child.children[0] if child.children else child)
+                case "heredoc_redirect":
+                    fed = self._heredoc(child)
+                case _:
+                    arguments += self.words.split(child)
+        inner = (*self._substitutions(), *effects)
+        if not arguments:
+            return Assignment(tuple(values), inner) if inner else _NOTHING
+        return self.start(tuple(arguments), fed, inner)
+
+    def start(self, words: Words, fed: str | None, inner: tuple[ShellNode, ...] = ()) -> ShellNode:
+        """The program start `words`, its wrappers peeled off and its nested shells read."""
+        if words[0] == "trap":
+            return self._trap(words, inner)
+        layers = [words]
+        swallowed = False
+        for _ in range(MAX_WRAPPERS):
+            found = unwrap(layers[-1], fed)
+            if found is None:
+                return SimpleCommand(tuple(layers), inner, None, swallowed)
+            swallowed |= found.swallows
+            if isinstance(found.started, Text):
+                return SimpleCommand(tuple(layers), inner, self._nested(found.started), swallowed)
+            layers.append(found.started)
+        self.budget.complete = False
+        return SimpleCommand(tuple(layers), inner, None, swallowed)
+
+    def _trap(self, words: Words, inner: tuple[ShellNode, ...]) -> ShellNode:
+        if len(words) > 2 and not words[1].startswith("-") and {"EXIT", "0"} & set(words[2:]):
+            body = self._nested(Text((words[1],)))
+            return AtExit(body.body if isinstance(body, Subshell) else body)
+        return SimpleCommand((words,), inner)
+
+    def _nested(self, text: Text) -> ShellNode:
+        if self.shells >= MAX_NESTED_SHELLS:
+            self.budget.complete = False
+            return _NOTHING
+        lines: list[ShellNode] = []
+        for line in text.lines:
+            reader = TreeReader(self.budget, self.shells + 1, self.depth, dict(self.variables))
+            readable = _HOLE.sub(lambda m: f"${{{m[1] or '_'}}}", line).replace(HOLE, "")
+            lines.append(reader.read(readable))
+        body = lines[0] if len(lines) == 1 else Sequence(tuple(lines))
+        return Subshell(body, fresh=True, errexit=text.errexit, pipefail=text.pipefail)
+
+    # what flows into a command
+
+    def _heredoc(self, redirect: Node) -> str:
+        body = next((c for c in redirect.children if c.type == "heredoc_body"), None)
+        return "" if body is None else (body.text or b"").decode(errors="replace")
+
+    def _herestring(self, redirect: Node) -> str:
+        named = [child for child in redirect.children if child.is_named]
+        return self.words.text(named[-1]) if named else ""
+
+    def _printed(self, node: Node) -> str | None:
+        """The text that `echo …`, `printf …` or a fed `cat` writes, as far as it is literal."""
+        if node.type == "redirected_statement":
+            redirects = node.children_by_field_name("redirect")
+            body = node.child_by_field_name("body")
+            if len(redirects) == 1 and redirects[0].type == "heredoc_redirect" and body is not None:
+                return self._heredoc(redirects[0]) if _writes_its_input(body) else None
+            return None
+        if node.type != "command":
+            return None
+        name = node.child_by_field_name("name")
+        if name is None or (name.text or b"").decode(errors="replace") not in _PRINTERS:
+            return None
+        waiting = self.words.substitutions
+        self.words.substitutions = []
+        texts = [self.words.text(c) for c in node.children_by_field_name("argument")]
+        self.words.substitutions = waiting
+        return " ".join(t for t in texts if not re.fullmatch("-[neE]+", t)).replace("\\n", "\n")
+
+    def _substituted(self, redirect: Node) -> list[ShellNode]:
+        for child in redirect.children:
+            if child.is_named:
+                self.words.text(child)
+        return list(self._substitutions())
+
+    def _substitutions(self) -> tuple[ShellNode, ...]:
+        """Reads the substitutions that the words read so far contained."""
+        nodes = self.words.substitutions
+        self.words.substitutions = []
+        return tuple(self._statement(node) for node in nodes)
+
+
+def _members(node: Node) -> list[tuple[bool, Node]]:
+    """The members of a left-deep and-or list, left to right, each with its operator (`&&`: True).
+
+    A redirection of the whole list belongs to its last member.
+    """
+    members: list[tuple[bool, Node]] = []
+    while True:
+        if node.type == "redirected_statement":
+            body = node.child_by_field_name("body")
+            if body is None or body.type != "list":
+                break
+            node = body
+        if node.type != "list" or len(node.children) < 3:
+            break
+        operator = next((c.type for c in node.children if c.type in {"&&", "||"}), "&&")
+        members.append((operator == "&&", node.children[-1]))
+        node = node.children[0]
+    members.append((True, node))
+    return members[::-1]
+
+
+def _stages(node: Node) -> list[Node]:
+    return [child for child in node.children if child.is_named and child.type != "comment"]
+
+
+def _behind_heredoc(redirect: Node) -> list[Node]:
+    """The operator and what stands behind `<<EOF` on its line."""
+    behind: list[Node] = []
+    for child in redirect.children:
+        if child.type == "pipeline":
+            behind += [c for c in child.children if c.type != "comment"]
+        elif child.type in {"&&", "||"} or (child.is_named and behind and "heredoc" not in child.type):
+            behind.append(child)
+    return behind
+
+
+def _writes_its_input(node: Node) -> bool:
+    return (node.text or b"").split()[:1] == [b"cat"]
+
+
+def _constant_variables(root: Node, words: WordReader) -> Iterator[tuple[str, str]]:
+    """Variables that one statement sets, to literal text: they mean that text everywhere."""
+    seen: dict[str, str | None] = {}
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node.type == "variable_assignment":
+            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+            prefix = node.parent is not None and node.parent.type == "command"
+            if name is not None and not prefix:
+                key = (name.text or b"").decode(errors="replace")
+                text = "" if value is None else words.text(value)
+                literal = HOLE not in text and b"+=" not in (node.text or b"")
+                seen[key] = text if literal and key not in seen else None
+                words.substitutions.clear()
+        if node.named_child_count:
+            pending.extend(node.named_children)
+    return iter([(name, text) for name, text in seen.items() if text is not None])

@@ -1,0 +1,194 @@
+"""Peels one wrapper off an argument list."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from app.adapters.shell.wrappers import WRAPPERS, Takes, Wrapper
+from app.core.shell_line import HOLE, Words
+
+SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh"})
+ARGUMENTS_OF_RUN: Final = f"{HOLE}stdin{HOLE}"
+"""Stands for arguments that a wrapper reads while it runs: `xargs`."""
+
+_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
+_SHELL_VALUED: Final = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+_FIND_EXEC: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
+_FD_EXEC: Final = frozenset({"-x", "--exec", "-X", "--exec-batch"})
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Command lines that a shell, started by the wrapper, reads."""
+
+    lines: tuple[str, ...]
+    errexit: bool = False
+    pipefail: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unwrapped:
+    started: Words | Text
+    swallows: bool = False
+    """The wrapper does not end with the status of what it starts."""
+
+
+def unwrap(words: Words, fed: str | None) -> Unwrapped | None:
+    """What the wrapper `words[0]` starts; None when it is none. `fed` is its standard input."""
+    name = _base_name(words[0])
+    if name in SHELLS:
+        return _unwrap_shell(words, fed)
+    if name == "find":
+        return _unwrap_find(words)
+    if name in {"fd", "fdfind"}:
+        return _unwrap_after(words, _FD_EXEC)
+    wrapper = WRAPPERS.get(name)
+    return None if wrapper is None else _unwrap(wrapper, words, fed)
+
+
+def _base_name(word: str) -> str:
+    return word.rsplit("/", 1)[-1].removesuffix(".exe")
+
+
+def _unwrap_shell(words: Words, fed: str | None) -> Unwrapped | None:
+    """`bash -lc TEXT`, `bash -s <<EOF`, `bash <<< TEXT`; a script is left to the rules."""
+    errexit = pipefail = reads_text = False
+    position = 1
+    while position < len(words):
+        word = words[position]
+        if word in _SHELL_VALUED:
+            pipefail |= words[position + 1 : position + 2] == ("pipefail",)
+            position += 2
+            continue
+        if len(word) < 2 or word[0] not in "-+" or word == "--":
+            break
+        if not word.startswith("--"):
+            if "n" in word[1:]:
+                return None  # only checks the syntax
+            errexit |= "e" in word[1:]
+            reads_text |= "c" in word[1:]
+            if "s" in word[1:] and fed is not None:
+                return Unwrapped(Text((fed,), errexit, pipefail))
+            if word.endswith("o"):
+                pipefail |= words[position + 1 : position + 2] == ("pipefail",)
+                position += 1
+        position += 1
+    rest = words[position:]
+    if rest[:1] == ("--",):
+        rest = rest[1:]
+    if reads_text:
+        return Unwrapped(Text((rest[0],), errexit, pipefail)) if rest else None
+    if fed is not None and rest in ((), ("-",), ("/dev/stdin",)):
+        return Unwrapped(Text((fed,), errexit, pipefail))
+    return None
+
+
+def _unwrap_find(words: Words) -> Unwrapped | None:
+    found = _unwrap_after(words, _FIND_EXEC)
+    if found is None or not isinstance(found.started, tuple):
+        return None
+    started = found.started
+    for end, word in enumerate(started):
+        if word == ";" or (word == "+" and started[end - 1] == "{}"):
+            return Unwrapped(started[:end], swallows=word == ";") if end else None
+    return found
+
+
+def _unwrap_after(words: Words, options: frozenset[str]) -> Unwrapped | None:
+    for i, word in enumerate(words):
+        if word in options and i + 1 < len(words):
+            return Unwrapped(words[i + 1 :])
+    return None
+
+
+def _unwrap(wrapper: Wrapper, words: Words, fed: str | None) -> Unwrapped | None:
+    if wrapper.separator:
+        if "--" not in words[1:]:
+            return _option_text(wrapper, words, 1, len(words))
+        started = words[words.index("--") + 1 :]
+        return Unwrapped(started, wrapper.swallows) if started else None
+    position, own, program = 1, 0, ""
+    swallows = wrapper.swallows
+    while position < len(words):
+        word = words[position]
+        if word == "--":
+            position += 1
+            if own >= wrapper.operands and not wrapper.verbs:
+                break
+            continue
+        name, has_value, value = word.partition("=")
+        if word in wrapper.words_options:
+            return Unwrapped(words[position + 1 :]) if position + 1 < len(words) else None
+        if word[:1] == "-" and len(word) > 1:
+            if name in wrapper.idle:
+                return None
+            text = _text_of_option(wrapper, words, position)
+            swallows = _still_swallows(wrapper, words, swallows)
+            if text is not None:
+                return Unwrapped(Text((text,)), swallows)
+            if name == wrapper.program_option:
+                program = value or "".join(words[position + 1 : position + 2])
+            swallows |= name in wrapper.swallows_with
+            position += 1 if has_value or name not in wrapper.valued else 2
+        elif wrapper.assigns and _ASSIGNMENT.match(word):
+            position += 1
+        elif own < wrapper.operands:
+            own += 1
+            position += 1
+        elif wrapper.verbs:
+            inner = wrapper.verbs.get(word)
+            return None if inner is None else _unwrap(inner, words[position:], fed)
+        else:
+            break
+    started = ((program,) if program else ()) + words[position:]
+    return _start(wrapper, started, swallows, fed if own == wrapper.operands else None)
+
+
+def _start(wrapper: Wrapper, started: Words, swallows: bool, fed: str | None) -> Unwrapped | None:
+    match wrapper.takes:
+        case Takes.WORDS:
+            if not started:
+                return None
+            extra = (ARGUMENTS_OF_RUN,) if wrapper.appends else ()
+            return Unwrapped(started + extra, swallows)
+        case Takes.TEXT:
+            if started:
+                return Unwrapped(Text((" ".join(started),)), swallows)
+            return None if fed is None else Unwrapped(Text((fed,)), swallows)
+        case Takes.TEXTS:
+            return Unwrapped(Text(tuple(started)), swallows) if started else None
+        case Takes.OPTION:
+            return None
+
+
+def _option_text(wrapper: Wrapper, words: Words, start: int, end: int) -> Unwrapped | None:
+    for position in range(start, end):
+        text = _text_of_option(wrapper, words, position)
+        if text is not None:
+            return Unwrapped(Text((text,)), wrapper.swallows)
+    return None
+
+
+def _text_of_option(wrapper: Wrapper, words: Words, position: int) -> str | None:
+    """The command line in `-c TEXT`, `--run=TEXT` or the cluster `-qec TEXT`."""
+    word = words[position]
+    name, has_value, value = word.partition("=")
+    if name in wrapper.text_options and has_value:
+        return value
+    is_cluster = word[:1] == "-" and word[1:2] != "-" and f"-{word[-1]}" in wrapper.text_options
+    if (word in wrapper.text_options or is_cluster) and position + 1 < len(words):
+        return words[position + 1]
+    return None
+
+
+def _still_swallows(wrapper: Wrapper, words: Words, swallows: bool) -> bool:
+    """`script -qec` tells the status, in a cluster too."""
+    for word in words[1:]:
+        if word in wrapper.tells_with:
+            return False
+        is_cluster = word[:1] == "-" and word[1:2] != "-"
+        if is_cluster and any(f"-{letter}" in wrapper.tells_with for letter in word[1:]):
+            return False
+    return swallows

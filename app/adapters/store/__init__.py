@@ -1,0 +1,1 @@
+"""The database: inbox, registry, event logs and effects, on SQLite (WAL) and PostgreSQL."""

@@ -1,0 +1,42 @@
+"""What is to be written on GitHub for each agent, and how far it has come."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from app.adapters.store.codec import decode_effect, encode_effect
+from app.adapters.store.dialects import insert
+from app.adapters.store.tables import EFFECTS
+from app.core.agent import AgentId, Effect, EffectName, EffectState
+
+
+def save(connection: sa.Connection, agent: AgentId, effect: Effect) -> None:
+    """Remember an effect as it is now."""
+    columns = encode_effect(effect)
+    connection.execute(
+        insert(connection, EFFECTS)
+        .values(agent_id=str(agent), **columns)
+        .on_conflict_do_update(index_elements=["agent_id", "name"], set_=columns)
+    )
+
+
+def of_agent(connection: sa.Connection, agent: AgentId) -> Mapping[EffectName, Effect]:
+    """All effects of an agent, in the order of an escalation."""
+    rows = connection.execute(sa.select(EFFECTS).where(EFFECTS.c.agent_id == str(agent))).mappings()
+    found = {effect.name: effect for effect in map(decode_effect, rows)}
+    return {name: found[name] for name in EffectName if name in found}
+
+
+def agents_with_due(connection: sa.Connection, at: datetime) -> Sequence[AgentId]:
+    """Agents with an effect that is wanted and due."""
+    agents = connection.scalars(
+        sa.select(EFFECTS.c.agent_id)
+        .distinct()
+        .where(
+            EFFECTS.c.state == EffectState.WANTED.value,
+            sa.or_(EFFECTS.c.due_at.is_(None), EFFECTS.c.due_at <= at),
+        )
+        .order_by(EFFECTS.c.agent_id)
+    )
+    return [AgentId.parse(agent) for agent in agents]

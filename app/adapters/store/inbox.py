@@ -1,0 +1,84 @@
+"""The inbox: deliveries are accepted once, looked at once, and their bodies forgotten later."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+import sqlalchemy as sa
+
+from app.adapters.store.dialects import insert
+from app.adapters.store.tables import DELIVERIES, DeliveryState
+from app.ports import Delivery
+
+MOST_FORGOTTEN_AT_ONCE: Final = 500
+"""Bodies a transaction forgets, so that it holds up nobody else's for long."""
+
+_COLUMNS: Final = DELIVERIES.c
+
+
+def accept(connection: sa.Connection, deliveries: Sequence[Delivery]) -> Sequence[bool]:
+    """Insert the deliveries that are not known yet; True for each that was inserted, once."""
+    first = {delivery.id: delivery for delivery in reversed(deliveries)}
+    statement = insert(connection, DELIVERIES).on_conflict_do_nothing().returning(_COLUMNS.id)
+    rows = [
+        {
+            "id": delivery.id,
+            "event": delivery.event,
+            "state": DeliveryState.NEW.value,
+            "received_at": delivery.received_at,
+            "body": delivery.body,
+        }
+        for _, delivery in sorted(first.items())  # one order for all processes: no deadlock
+    ]
+    inserted = set(connection.scalars(statement, rows))
+    return [delivery.id in inserted and first[delivery.id] is delivery for delivery in deliveries]
+
+
+def undispatched(connection: sa.Connection, most: int) -> Sequence[Delivery]:
+    """The oldest deliveries that nobody has looked at."""
+    rows = connection.execute(
+        sa.select(DELIVERIES)
+        .where(_COLUMNS.state == DeliveryState.NEW.value, _COLUMNS.body.is_not(None))
+        .order_by(_COLUMNS.received_at, _COLUMNS.id)
+        .limit(most)
+    )
+    return [_delivery(row) for row in rows.mappings()]
+
+
+def mark(connection: sa.Connection, ids: Sequence[str], state: DeliveryState) -> None:
+    """Say what came of new deliveries."""
+    if ids:
+        connection.execute(
+            sa.update(DELIVERIES)
+            .where(_COLUMNS.id.in_(ids), _COLUMNS.state == DeliveryState.NEW.value)
+            .values(state=state.value)
+        )
+
+
+def delivery(connection: sa.Connection, wanted: str) -> Delivery | None:
+    """One delivery; None if it is not known or its body was forgotten."""
+    row = connection.execute(
+        sa.select(DELIVERIES).where(_COLUMNS.id == wanted, _COLUMNS.body.is_not(None))
+    ).mappings()
+    found = row.one_or_none()
+    return None if found is None else _delivery(found)
+
+
+def forget(connection: sa.Connection, before: datetime) -> int:
+    """Drop some bodies of deliveries that were looked at; the ids stay known."""
+    old = (
+        sa.select(_COLUMNS.id)
+        .where(
+            _COLUMNS.body.is_not(None),
+            _COLUMNS.received_at < before,
+            _COLUMNS.state != DeliveryState.NEW.value,
+        )
+        .limit(MOST_FORGOTTEN_AT_ONCE)
+    )
+    return connection.execute(
+        sa.update(DELIVERIES).where(_COLUMNS.id.in_(old)).values(body=None)
+    ).rowcount
+
+
+def _delivery(row: sa.RowMapping) -> Delivery:
+    return Delivery(row["id"], row["event"], bytes(row["body"]), row["received_at"])

@@ -1,0 +1,144 @@
+"""The event logs. Whoever writes one has locked the agent's row before: so `seq` has no gaps."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import sqlalchemy as sa
+
+from app.adapters.store.codec import decode_event, encode_event
+from app.adapters.store.tables import AGENTS, EVENTS
+from app.core.agent import AgentId
+from app.core.events import AgentEvent, ModelCalled
+from app.core.lifecycle import State
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What models billed for, in a few events."""
+
+    input: int
+    output: int
+
+    @classmethod
+    def of(cls, events: Iterable[AgentEvent]) -> Self:
+        """The sum over `events`."""
+        called = [event for event in events if isinstance(event, ModelCalled)]
+        return cls(
+            sum(event.input_tokens for event in called),
+            sum(event.output_tokens for event in called),
+        )
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """What to set in the agent's row."""
+        return {
+            "input_tokens": AGENTS.c.input_tokens + self.input,
+            "output_tokens": AGENTS.c.output_tokens + self.output,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Events of a running segment that are to follow each other from `first_seq` on."""
+
+    agent: str
+    segment: int
+    first_seq: int
+    rows: Sequence[Mapping[str, Any]]
+    tokens: Tokens
+
+    @classmethod
+    def of(cls, agent: AgentId, segment: int, first_seq: int, events: Sequence[AgentEvent]) -> Self:
+        """Encoded on the caller's side, so that a value that cannot be is its fault alone."""
+        name = str(agent)
+        rows = _rows(name, segment, first_seq, events)
+        return cls(name, segment, first_seq, rows, Tokens.of(events))
+
+
+def append(connection: sa.Connection, appends: Sequence[Append]) -> Sequence[bool]:
+    """All events of each append, or none: False if it was superseded."""
+    agents = sorted({append.agent for append in appends})
+    running = _lock_running(connection, agents)
+    following = _following(connection, list(running))
+    answers = []
+    rows: list[Mapping[str, Any]] = []
+    for append in appends:
+        is_next = following.get(append.agent) == append.first_seq
+        fits = is_next and running[append.agent] == append.segment
+        if fits:
+            rows += append.rows
+            following[append.agent] += len(append.rows)
+            if append.tokens != _NO_TOKENS:
+                connection.execute(
+                    sa.update(AGENTS)
+                    .where(AGENTS.c.id == append.agent)
+                    .values(append.tokens.columns)
+                )
+        answers.append(fits)
+    if rows:
+        connection.execute(_INSERT, rows)
+    return answers
+
+
+def add(
+    connection: sa.Connection, agent: AgentId, segment: int, events: Sequence[AgentEvent]
+) -> None:
+    """Put events at the end of a log whose agent's row is locked."""
+    name = str(agent)
+    first_seq = _following(connection, [name])[name]
+    connection.execute(_INSERT, _rows(name, segment, first_seq, events))
+
+
+def read(connection: sa.Connection, agent: AgentId) -> Sequence[AgentEvent]:
+    """All events of an agent, in order."""
+    bodies = connection.scalars(
+        sa.select(EVENTS.c.body).where(EVENTS.c.agent_id == str(agent)).order_by(EVENTS.c.seq)
+    )
+    return [decode_event(body) for body in bodies]
+
+
+_NO_TOKENS: Final = Tokens(0, 0)
+_AGENTS: Final = AGENTS.c.id.in_(sa.bindparam("agents", expanding=True))
+_RUNNING: Final = (
+    sa.select(AGENTS.c.id, AGENTS.c.segment)
+    .where(_AGENTS, AGENTS.c.state == sa.bindparam("state"))
+    .order_by(AGENTS.c.id)  # one order for all processes: no deadlock
+    .with_for_update(key_share=True)
+)
+_LAST: Final = sa.select(
+    AGENTS.c.id,
+    sa.select(sa.func.max(EVENTS.c.seq)).where(EVENTS.c.agent_id == AGENTS.c.id).scalar_subquery(),
+).where(_AGENTS)
+_INSERT: Final = sa.insert(EVENTS)
+
+
+def _rows(
+    agent: str, segment: int, first_seq: int, events: Sequence[AgentEvent]
+) -> list[Mapping[str, Any]]:
+    return [
+        {
+            "agent_id": agent,
+            "seq": seq,
+            "segment": segment,
+            "at": event.at,
+            "type": type(event).__name__,
+            "body": encode_event(event),
+        }
+        for seq, event in enumerate(events, first_seq)
+    ]
+
+
+def _lock_running(connection: sa.Connection, agents: Sequence[str]) -> dict[str, int]:
+    """Segments of those agents that are ACTIVE. Their rows stay as they are until the commit."""
+    found = connection.execute(_RUNNING, {"agents": agents, "state": State.ACTIVE.value})
+    return {row.id: row.segment for row in found}
+
+
+def _following(connection: sa.Connection, agents: Sequence[str]) -> dict[str, int]:
+    """The sequence number that comes next in each log.
+
+    Asked after the lock, in a statement of its own, or PostgreSQL would answer from before it.
+    """
+    found = connection.execute(_LAST, {"agents": agents})
+    return {agent: (seq or 0) + 1 for agent, seq in found}

@@ -1,0 +1,49 @@
+"""Makes an agent's clone: whole or not at all, no remote, nothing shared with the mirror."""
+
+import asyncio
+from typing import Final
+
+from app.adapters.workspace.agent_git import packs_of
+from app.adapters.workspace.handover import Handover
+from app.adapters.workspace.host_git import NETWORK_SECONDS, HostGit
+from app.adapters.workspace.mirror import Mirror
+from app.adapters.workspace.places import Place, delete_tree
+from app.ports import CheckoutOrder
+
+_TRACKING: Final = "+refs/heads/{0}:refs/remotes/origin/{0}"
+
+
+async def make_clone(
+    git: HostGit, mirror: Mirror, place: Place, order: CheckoutOrder, base_sha: str, head_sha: str
+) -> None:
+    """Clone the agent's branch, and the default branch as `origin/<default>`, from the mirror.
+
+    Objects come through the transport: an agent could write into hard links. Until the last line
+    renames it, no agent has seen the directory, so host git may still run in it.
+    """
+    if place.unfinished.exists():
+        await asyncio.to_thread(delete_tree, place.unfinished)
+    clone = place.unfinished
+    git_directory = clone / ".git"
+    await git(
+        None, "init", "--quiet", "--template=", f"--initial-branch={order.branch}", str(clone)
+    )
+    await git(
+        git_directory,
+        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok"),
+        str(mirror.directory),
+        _TRACKING.format(order.default_branch),
+        f"+refs/heads/{order.branch}:refs/heads/{order.branch}",
+        timeout_seconds=NETWORK_SECONDS,
+    )
+    await git(git_directory, "config", "user.name", order.author_name)
+    await git(git_directory, "config", "user.email", order.author_email)
+    await git(
+        git_directory,
+        *("reset", "--quiet", "--hard", head_sha),
+        work_tree=clone,
+        timeout_seconds=NETWORK_SECONDS,
+    )
+    handover = Handover(git, place)
+    await handover.make(mirror.directory, base_sha, head_sha, packs_of(clone))
+    clone.rename(place.workspace)

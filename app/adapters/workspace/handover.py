@@ -1,0 +1,218 @@
+"""Takes an agent's work out of its workspace into a git directory that the agent never sees.
+
+The agent's commits are copied as files, then fetched and checked by host git from a repository
+that holds nothing else of the agent's: no configuration, no hooks, no alternates. What is not
+committed is staged by the host (`stage`). Several references tell what is known:
+
+    refs/squadron/base     the commit of the default branch that the agent's branch started from
+    refs/squadron/start    the branch's head when the clone was made
+    refs/squadron/head     the agent's last HEAD that could be taken over
+    refs/squadron/kept     the last commit that holds all work
+    refs/squadron/pushed   what the branch on GitHub was read back to be
+"""
+
+import asyncio
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from app.adapters.workspace.agent_git import Unreadable, copy_objects, has_stash, head_of
+from app.adapters.workspace.commits import is_ancestor, tree_of, write_commit
+from app.adapters.workspace.host_git import NETWORK_SECONDS, HostGit
+from app.adapters.workspace.places import Place, clear_git_locks, delete_tree
+from app.adapters.workspace.stage import LeftOut, Staged, stage
+from app.ports import CheckoutOrder, WorkspaceFailed
+
+Known = Literal["base", "start", "head", "kept", "pushed"]
+
+MOST_LEFT_OUT_NAMED: Final = 10
+_INCOMING: Final = "refs/heads/incoming"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A commit that holds the work, and what it could not hold."""
+
+    sha: str
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a workspace holds: the agent's HEAD (None if it is of no use) and its files."""
+
+    head: str | None
+    staged: Staged
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """The host's git directory of one agent. Use it while holding the agent's lock."""
+
+    git: HostGit
+    place: Place
+
+    async def make(
+        self, mirror: Path, base_sha: str, head_sha: str, known_packs: frozenset[str]
+    ) -> None:
+        """Begin anew for a clone that starts at `head_sha`; objects are borrowed from the mirror.
+
+        `known_packs` came with the clone: they hold nothing new.
+        """
+        directory = self.place.handover
+        if directory.exists():
+            await self._put_aside()
+        await self.git(None, "init", "--quiet", "--bare", "--template=", str(directory))
+        (directory / "objects/info/alternates").write_text(f"{mirror / 'objects'}\n")
+        self._known_packs_file.write_text("\n".join(sorted(known_packs)))
+        await self.note("base", base_sha)
+        for name in ("start", "kept", "pushed"):
+            await self.note(name, head_sha)
+
+    async def known(self, name: Known) -> str:
+        """The commit of one of the references above. Raises `WorkspaceFailed` if it is not set."""
+        said = await self.git(self.place.handover, "rev-parse", "--verify", f"refs/squadron/{name}")
+        return said.strip()
+
+    async def note(self, name: Known, sha: str) -> None:
+        """Set one of the references above."""
+        await self.git(self.place.handover, "update-ref", f"refs/squadron/{name}", sha)
+
+    async def fingerprint(self) -> str:
+        """Identify the files of the workspace; the same whoever wrote them, and when."""
+        clear_git_locks(self.place.handover)
+        start = await self.known("start")
+        staged = await self._stage("fingerprint.index", start, start)
+        identity = hashlib.sha256(staged.tree.encode())
+        for item in staged.left_out:
+            identity.update(f"\n{item.size_bytes} {item.path}".encode())
+        return identity.hexdigest()
+
+    async def take(self, order: CheckoutOrder, message: str) -> Taken:
+        """Make one commit that holds all work so far, on top of what was kept before.
+
+        The agent's commits stay as they are. Nothing new: the same commit again.
+        """
+        content = await self.read()
+        kept = await self.known("kept")
+        parents = await self._parents(content.head, kept)
+        sha = parents[0]
+        if len(parents) > 1 or await self.tree_of(sha) != content.staged.tree:
+            sha = await self.commit(order, message, content.staged.tree, *parents)
+        await self.note("kept", sha)
+        return Taken(sha, content.problems)
+
+    async def is_all_pushed(self) -> bool:
+        """Whether the branch on GitHub, when last read back, held all that the workspace holds."""
+        content = await self.read()
+        pushed = await self.known("pushed")
+        return (
+            not content.problems
+            and content.head is not None
+            and content.staged.tree == await self.tree_of(pushed)
+            and await self.is_ancestor(content.head, pushed)
+        )
+
+    async def read(self) -> Content:
+        """Check in the agent's commits, stage its files. Raises `WorkspaceFailed`."""
+        clear_git_locks(self.place.handover)
+        base = await self.known("base")
+        head: str | None = None
+        problems: list[str] = []
+        try:
+            head = await self._check_in(base)
+        except (Unreadable, WorkspaceFailed) as trouble:
+            problems.append(
+                f"The agent's own commits could not be taken over ({trouble}); its files were, "
+                f"and the repository stays in {self.place.workspace}."
+            )
+        if has_stash(self.place.workspace):
+            problems.append(f"There is stashed work (`git stash`) in {self.place.workspace}.")
+        start = head or await self.known("kept")
+        staged = await self._stage("keep.index", start, base)
+        if staged.left_out:
+            problems.append(_sentence(staged.left_out, self.place.workspace))
+        return Content(head, staged, tuple(problems))
+
+    async def commit(self, order: CheckoutOrder, message: str, tree: str, *parents: str) -> str:
+        """Write a commit under the App's identity."""
+        return await write_commit(self.git, self.place.handover, order, message, tree, *parents)
+
+    async def tree_of(self, commit: str) -> str:
+        """The tree of a commit."""
+        return await tree_of(self.git, self.place.handover, commit)
+
+    async def is_ancestor(self, older: str, newer: str) -> bool:
+        """Whether `newer` holds `older`; every commit holds itself."""
+        return await is_ancestor(self.git, self.place.handover, older, newer)
+
+    @property
+    def _known_packs_file(self) -> Path:
+        return self.place.handover / "known-packs"
+
+    async def _put_aside(self) -> None:
+        """Make room for a new start; commits that were never pushed stay on disk."""
+        directory = self.place.handover
+        if await self.git.answers(directory, "rev-parse", "--verify", "refs/squadron/pushed"):
+            kept = await self.known("kept")
+            if not await self.is_ancestor(kept, await self.known("pushed")):
+                directory.rename(self.place.root / f"handover-{kept[:12]}.git")
+                return
+        await asyncio.to_thread(delete_tree, directory)
+
+    async def _stage(self, index: str, start: str, base: str) -> Staged:
+        place = self.place
+        return await stage(
+            self.git, place.handover, place.workspace, place.handover / index, start, base
+        )
+
+    async def _check_in(self, base: str) -> str:
+        """Bring the agent's HEAD over, with what it needs, through git's strict checks."""
+        head = head_of(self.place.workspace)
+        if await self.git.answers(self.place.handover, "cat-file", "-e", f"{head}^{{commit}}"):
+            await self.note("head", head)
+        else:
+            await self._fetch(head)
+        if not await self.is_ancestor(base, head):
+            raise Unreadable(f"{head[:12]} is not built on {base[:12]}")
+        return head
+
+    async def _fetch(self, head: str) -> None:
+        incoming = self.place.incoming
+        known_packs = frozenset(self._known_packs_file.read_text().splitlines())
+        if incoming.exists():
+            await asyncio.to_thread(delete_tree, incoming)
+        try:
+            await self.git(None, "init", "--quiet", "--bare", "--template=", str(incoming))
+            objects = incoming / "objects"
+            await asyncio.to_thread(copy_objects, self.place.workspace, objects, known_packs)
+            (objects / "info").mkdir(exist_ok=True)
+            (objects / "info/alternates").write_text(f"{self.place.handover / 'objects'}\n")
+            (incoming / _INCOMING).parent.mkdir(parents=True, exist_ok=True)
+            (incoming / _INCOMING).write_text(f"{head}\n")
+            await self.git(
+                self.place.handover,
+                *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head"),
+                *("--no-recurse-submodules", str(incoming), f"+{_INCOMING}:refs/squadron/head"),
+                settings={"fetch.fsckObjects": "true"},
+                timeout_seconds=NETWORK_SECONDS,
+            )
+        finally:
+            await asyncio.to_thread(delete_tree, incoming)
+
+    async def _parents(self, head: str | None, kept: str) -> tuple[str, ...]:
+        """On which commits the kept work stands, so that nothing kept or pushed is undone."""
+        if head is None or await self.is_ancestor(head, kept):
+            return (kept,)
+        if await self.is_ancestor(kept, head):
+            return (head,)
+        return (kept, head)
+
+
+def _sentence(left_out: tuple[LeftOut, ...], workspace: Path) -> str:
+    named = ", ".join(f"`{item.path}` ({item.why})" for item in left_out[:MOST_LEFT_OUT_NAMED])
+    more = len(left_out) - MOST_LEFT_OUT_NAMED
+    others = f" and {more} more" if more > 0 else ""
+    return f"No commit holds {named}{others}: they stay in {workspace}."

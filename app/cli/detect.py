@@ -1,0 +1,71 @@
+"""`squadron detect`: which tool calls are test runs?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import typer
+
+from app.adapters.shell import parse
+from app.core.shell_line import SHELL_TOOLS
+from app.core.testruns import Suite, suite_of
+
+MALFORMED: Final = 2
+"""Exit status for a line that is no tool call."""
+
+
+class MalformedCall(ValueError):
+    """A line of the input is no tool call; says which line and what was expected."""
+
+
+def detect() -> None:
+    """Read tool calls (JSON lines with "tool" and "args"), say which of them run tests.
+
+    One line out for each line in, in the same order: {"test_run", "runner", "selectors"}.
+    """
+    try:
+        for answer in answers(sys.stdin):
+            typer.echo(json.dumps(answer, ensure_ascii=False))
+    except MalformedCall as malformed:
+        typer.echo(str(malformed), err=True)
+        raise typer.Exit(MALFORMED) from malformed
+
+
+def answers(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The answer to each line; `MalformedCall` at the first that cannot be understood."""
+    for number, line in enumerate(lines, 1):
+        suite = _suite_in(line, number)
+        yield {
+            "test_run": suite is not None,
+            "runner": suite.runner if suite else None,
+            "selectors": list(suite.selectors) if suite else [],
+        }
+
+
+def _suite_in(line: str, number: int) -> Suite | None:
+    try:
+        call = json.loads(line)
+    except ValueError as error:
+        raise MalformedCall(f"line {number}: no JSON ({error}); expected {_EXPECTED}") from error
+    if not isinstance(call, dict):
+        raise MalformedCall(f"line {number}: no JSON object; expected {_EXPECTED}")
+    tool, args = call.get("tool"), call.get("args")
+    if not isinstance(tool, str):
+        raise MalformedCall(f'line {number}: "tool" is no string; expected {_EXPECTED}')
+    if not isinstance(args, dict):
+        raise MalformedCall(f'line {number}: "args" is no object; expected {_EXPECTED}')
+    if tool not in SHELL_TOOLS or args.get("command") is None:
+        return None
+    command = args["command"]
+    is_words = isinstance(command, list) and all(isinstance(word, str) for word in command)
+    if not isinstance(command, str) and not is_words:
+        raise MalformedCall(
+            f'line {number}: "command" of {tool} is neither a string nor a list of strings'
+        )
+    return suite_of(parse(command))
+
+
+_EXPECTED: Final = '{"tool": NAME, "args": {…}}'

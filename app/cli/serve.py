@@ -1,0 +1,74 @@
+"""`squadron serve` and `squadron worker`."""
+
+import asyncio
+import os
+import signal
+from typing import Annotated, Final
+
+import typer
+import uvicorn
+
+from app.adapters.engine import AlreadyRunning
+from app.adapters.logs import log_to_stderr
+from app.bootstrap import CannotServe, Service, build
+from app.cli.failing import fail
+from app.config.settings import SettingsError, load_settings
+from app.web.application import Application
+
+BACKLOG: Final = 2_048
+KEEP_ALIVE_SECONDS: Final = 30
+CONNECTIONS: Final = 1_000
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes any free one.")] = 8000,
+    no_worker: Annotated[
+        bool, typer.Option("--no-worker", help="Take deliveries, but run no agents.")
+    ] = False,
+) -> None:
+    """Web, scheduler and worker in one process."""
+    log_to_stderr()
+    service = _built(runs_agents=not no_worker)
+    uvicorn.run(
+        Application(service),
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        backlog=BACKLOG,
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=5,
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+    )
+
+
+def worker() -> None:
+    """A further worker on the same PostgreSQL database."""
+    log_to_stderr()
+    service = _built(runs_agents=True)
+    if service.database.dialect.name != "postgresql":
+        fail("a further worker needs PostgreSQL: SQLite serves one process a data directory")
+    asyncio.run(_work(service))
+
+
+async def _work(service: Service) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await service.start()
+    try:
+        await stop.wait()
+    finally:
+        await service.stop()
+
+
+def _built(*, runs_agents: bool) -> Service:
+    try:
+        return build(load_settings(os.environ), runs_agents=runs_agents)
+    except (SettingsError, CannotServe, AlreadyRunning) as error:
+        fail(str(error))

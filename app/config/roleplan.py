@@ -1,0 +1,163 @@
+"""One role: what all layers say about it becomes a `RolePlan`, or the problems that prevent it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from app.config.agentfile import AgentFile, read_agent_file
+from app.config.builtin import READING_TOOLS, REVIEW_ROLES, built_in_roles
+from app.config.layers import Said, effective_limits, last_word
+from app.config.names import ROLE_NAME_RULE, is_role_name
+from app.config.operator import OperatorConfig, problems_of
+from app.config.schema import ConfigFile
+from app.config.wording import did_you_mean, quoted
+from app.config.yamltree import Document, Path
+from app.core.plan import ConfigProblem, Layer, RolePlan
+
+CONFIG_FILE = "config.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository's files with `config.yaml` read; paths are relative to `root`."""
+
+    files: Mapping[str, str | bytes]
+    config: ConfigFile
+    document: Document
+    root: str
+
+    def named(self, path: str) -> str:
+        """The name of a file in problems."""
+        return f"{self.root}/{path if path.isprintable() else quoted(path)}"
+
+
+def agent_path_of(repository: Repository, role: str) -> str:
+    """Where the role's agent file is, if it has one."""
+    block = repository.config.roles.get(role)
+    return (block and block.agent) or f"agents/{role}.md"
+
+
+def plan_role(
+    repository: Repository, role: str, operator: OperatorConfig
+) -> RolePlan | tuple[ConfigProblem, ...]:
+    """The role ready to work, or everything that is wrong with it."""
+    path = agent_path_of(repository, role)
+    if not is_role_name(role):  # the name of its file
+        return (ConfigProblem(repository.named(path), 1, 1, ROLE_NAME_RULE),)
+    own: AgentFile | None = None
+    if path in repository.files:
+        read = read_agent_file(repository.files[path])
+        if not isinstance(read, AgentFile):
+            return problems_of(read, repository.named(path))
+        own = read
+    built_in = built_in_roles().get(role)
+    definition = own or built_in
+    missing = _missing_definition(repository, role, path, has_own=own is not None)
+    if definition is None or missing:
+        return missing
+    said = _layers(repository, role, operator, built_in, own)
+    problems = _forbidden(role, said, operator)
+    if problems:
+        return problems
+    return _role_plan(role, definition, said, operator)
+
+
+def _missing_definition(
+    repository: Repository, role: str, path: str, *, has_own: bool
+) -> tuple[ConfigProblem, ...]:
+    """A problem if the role has no definition, or names an agent file that is not there."""
+    block = repository.config.roles.get(role)
+    if has_own or (role in built_in_roles() and not (block and block.agent)):
+        return ()
+    if block and block.agent:
+        place = repository.document.place(("roles", role, "agent"))
+        near = did_you_mean(path, [name for name in repository.files if name.endswith(".md")])
+        message = f"roles.{role}.agent: there is no file {repository.named(path)}{near}"
+    else:
+        at = _mentioned_at(repository.config, role)
+        place = repository.document.place(at, of_key=at[:1] != ("triggers",))
+        near = did_you_mean(role, built_in_roles())
+        message = f"the role {role} has no agent file {repository.named(path)} and is not built in"
+        message += near
+    return (ConfigProblem(repository.named(CONFIG_FILE), place.line, place.column, message),)
+
+
+def _mentioned_at(config: ConfigFile, role: str) -> Path:
+    """The path of the first section that mentions the role."""
+    if role in config.roles:
+        return ("roles", role)
+    if role in config.circuit_breakers.roles:
+        return ("circuit_breakers", "roles", role)
+    triggers = {"labels": config.triggers.labels, "events": config.triggers.events}
+    return next(
+        (
+            ("triggers", section, trigger)
+            for section, mapping in triggers.items()
+            for trigger, started in mapping.items()
+            if started == role
+        ),
+        ("roles", role),  # its block was too wrong to be kept
+    )
+
+
+def _layers(
+    repository: Repository,
+    role: str,
+    operator: OperatorConfig,
+    built_in: AgentFile | None,
+    own: AgentFile | None,
+) -> list[Said]:
+    """What everybody says about the role, the last word last."""
+    config, document = repository.config, repository.document
+    file = repository.named(CONFIG_FILE)
+    breakers = config.circuit_breakers
+    said = [operator.defaults]
+    if built_in is not None:
+        head = built_in.frontmatter.written()
+        said.insert(0, Said(Layer.BUILT_IN, head, f"built-in {role}", built_in.document))
+    at_defaults = ("circuit_breakers", "defaults")
+    said.append(Said(Layer.REPOSITORY, breakers.defaults.written(), file, document, at_defaults))
+    if role in breakers.roles:
+        keys, at = breakers.roles[role].written(), ("circuit_breakers", "roles", role)
+        said.append(Said(Layer.REPOSITORY_ROLE, keys, file, document, at))
+    if role in config.roles:
+        keys, at_role = config.roles[role].written(), ("roles", role)
+        said.append(Said(Layer.REPOSITORY_ROLE, keys, file, document, at_role))
+    if own is not None:
+        path = repository.named(agent_path_of(repository, role))
+        said.append(Said(Layer.AGENT_FILE, own.frontmatter.written(), path, own.document))
+    return said
+
+
+def _forbidden(
+    role: str, said: Sequence[Said], operator: OperatorConfig
+) -> tuple[ConfigProblem, ...]:
+    """What is well-formed, but not allowed: a model off the list, a reviewer that writes."""
+    problems: list[ConfigProblem] = []
+    model, naming = last_word(said, "model", None)
+    if naming and not operator.allows_model(model):
+        allowed = ", ".join(operator.models or ()) or "none"
+        message = f"{model} is not on the operator's list (allowed: {allowed})"
+        problems.append(naming.problem("model", message))
+    tools, giving = last_word(said, "tools", ())
+    writing = [tool for tool in tools if tool not in READING_TOOLS]
+    if role in REVIEW_ROLES and giving and writing:
+        message = f"a review role cannot write: leave {', '.join(writing)} out"
+        problems.append(giving.problem("tools", message))
+    return tuple(problems)
+
+
+def _role_plan(
+    role: str, definition: AgentFile, said: Sequence[Said], operator: OperatorConfig
+) -> RolePlan:
+    limits, origins = effective_limits(said, operator.ceilings)
+    return RolePlan(
+        role=role,
+        description=definition.frontmatter.description,
+        prompt=definition.prompt,
+        runtime=last_word(said, "runtime", "embedded")[0],
+        model=last_word(said, "model", None)[0],
+        tools=last_word(said, "tools", None)[0],
+        setup=last_word(said, "setup", ())[0],
+        limits=limits,
+        origins=origins,
+    )

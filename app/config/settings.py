@@ -1,0 +1,222 @@
+"""The environment (`SQUADRON_…`), read once at start, with every mistake in one message.
+
+Nothing here reads the process's environment by itself: it is an argument. No message and no
+representation contains a secret, or any value of a variable that may hold one.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from app.config.names import model
+
+PREFIX: Final = "SQUADRON_"
+MAX_SECRET_FILE_BYTES: Final = 64 * 1024
+DEFAULT_API_URL: Final = "https://api.github.com"
+DEFAULT_DATA_DIR: Final = ".squadron-data"
+"""Below the directory in which Squadron is started; images and services set the variable."""
+
+SECRETS: Final = (
+    "GITHUB_PRIVATE_KEY",
+    "WEBHOOK_SECRET",
+    "ADMIN_TOKEN",
+    "MODEL_API_KEY",
+    "DATABASE_URL",
+)
+"""Variables that are secret (a database's address holds its password); each has a `…_FILE`."""
+
+
+class SettingsError(Exception):
+    """The environment cannot be used; says what to set, never what was set."""
+
+    def __init__(self, problems: Iterable[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(self.problems))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the environment says, checked and with defaults filled in."""
+
+    github_app_id: int | None = None
+    github_private_key: SecretStr | None = None
+    """PEM."""
+    webhook_secret: SecretStr | None = None
+    admin_token: SecretStr | None = None
+    """None: `/api` is off."""
+    github_api_url: str = DEFAULT_API_URL
+    """Without a slash at the end, like every address here."""
+    github_git_url: str = "https://github.com"
+    data_dir: Path
+    """Absolute."""
+    database_url: SecretStr
+    """An SQLAlchemy address: `sqlite:///…` or `postgresql+psycopg://…`."""
+    config: Path | None = None
+    """The operator's file."""
+    model: str | None = None
+    """`provider:name` for roles that name none."""
+    model_base_url: str | None = None
+    model_api_key: SecretStr | None = None
+
+    def problems_for_serving(self) -> tuple[str, ...]:
+        """What is missing before webhooks can be taken and agents can work; empty: nothing."""
+        missing = {
+            "GITHUB_APP_ID": (self.github_app_id, "the App id of your GitHub App"),
+            "GITHUB_PRIVATE_KEY": (self.github_private_key, "a private key of your GitHub App"),
+            "WEBHOOK_SECRET": (
+                self.webhook_secret,
+                "the webhook secret of your GitHub App; without it anybody could send orders",
+            ),
+        }
+        return tuple(
+            f"{PREFIX}{name} is not set or empty: set it{_or_file(name)} to {what}"
+            for name, (value, what) in missing.items()
+            if value is None
+        )
+
+
+def load_settings(environ: Mapping[str, str]) -> Settings:
+    """Everything that the environment says. Empty variables count as not set.
+
+    Raises `SettingsError` with every problem. Whether it is enough to serve is another question:
+    `Settings.problems_for_serving`.
+    """
+    return _Reader(environ).settings(SECRETS)
+
+
+def load_local_settings(environ: Mapping[str, str]) -> Settings:
+    """What a command needs that only looks at the database or at files.
+
+    The secrets of GitHub and the model are not read, so whoever runs it need not be able to.
+    """
+    return _Reader(environ).settings(("DATABASE_URL",))
+
+
+class _Reader:
+    """Reads variables one by one and collects what is wrong with them."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._problems: list[str] = []
+
+    def settings(self, secrets: Iterable[str]) -> Settings:
+        known = {name: self._secret(name) for name in secrets}
+        data_dir = Path(self._value("DATA_DIR") or DEFAULT_DATA_DIR).absolute()
+        api_url = self._url("GITHUB_API_URL") or DEFAULT_API_URL
+        config = self._value("CONFIG")
+        settings = Settings(
+            github_app_id=self._app_id(),
+            github_private_key=self._private_key(known.get("GITHUB_PRIVATE_KEY")),
+            webhook_secret=known.get("WEBHOOK_SECRET"),
+            admin_token=known.get("ADMIN_TOKEN"),
+            github_api_url=api_url,
+            github_git_url=self._url("GITHUB_GIT_URL") or git_url_of(api_url),
+            data_dir=data_dir,
+            database_url=self._database_url(known.get("DATABASE_URL"), data_dir),
+            config=Path(config).absolute() if config else None,
+            model=self._model(),
+            model_base_url=self._url("MODEL_BASE_URL"),
+            model_api_key=known.get("MODEL_API_KEY"),
+        )
+        if self._problems:
+            raise SettingsError(self._problems)
+        return settings
+
+    def _value(self, name: str) -> str | None:
+        return self._environ.get(PREFIX + name, "").strip() or None
+
+    def _secret(self, name: str) -> SecretStr | None:
+        value, file = self._value(name), self._value(f"{name}_FILE")
+        if value and file:
+            self._wrong(name, f"and {PREFIX}{name}_FILE are both set: set only one")
+        if file is None:
+            return SecretStr(value) if value else None
+        try:
+            with Path(file).open("rb") as opened:
+                content = opened.read(MAX_SECRET_FILE_BYTES + 1)
+            text = content.decode().strip()
+        except OSError as error:
+            self._wrong(f"{name}_FILE", f"names {file}, which cannot be read: {error.strerror}")
+            return None
+        except UnicodeDecodeError:
+            self._wrong(f"{name}_FILE", f"names {file}, which is not UTF-8 text")
+            return None
+        if not text or len(content) > MAX_SECRET_FILE_BYTES:
+            size = "larger than 64 kB" if text else "empty"
+            self._wrong(f"{name}_FILE", f"names {file}, which is {size}")
+            return None
+        return SecretStr(text)
+
+    def _app_id(self) -> int | None:
+        value = self._value("GITHUB_APP_ID")
+        if value is None:
+            return None
+        if not (value.isascii() and value.isdigit() and len(value) <= 18):
+            self._wrong("GITHUB_APP_ID", "must be the App's numeric id")
+            return None
+        return int(value)
+
+    def _private_key(self, key: SecretStr | None) -> SecretStr | None:
+        if key is not None:
+            lines = key.get_secret_value().splitlines()
+            if len(lines) < 3 or not lines[0].startswith("-----BEGIN "):
+                self._wrong(
+                    "GITHUB_PRIVATE_KEY",
+                    f"is not a PEM file's text (did its line breaks get lost? "
+                    f"{PREFIX}GITHUB_PRIVATE_KEY_FILE takes the file as it is)",
+                )
+        return key
+
+    def _url(self, name: str) -> str | None:
+        value = self._value(name)
+        if value is None or _is_web_address(value):
+            return value and value.rstrip("/")
+        self._wrong(name, "must be an address like https://host/path, without credentials")
+        return None
+
+    def _database_url(self, url: SecretStr | None, data_dir: Path) -> SecretStr:
+        if url is None:
+            return SecretStr(f"sqlite:///{data_dir / 'squadron.sqlite3'}")
+        scheme, separator, rest = url.get_secret_value().partition("://")
+        if scheme in ("postgresql", "postgres"):
+            scheme = "postgresql+psycopg"
+        names_a_file = scheme == "sqlite" and rest.startswith("/") and rest != "/"
+        if not separator or not (names_a_file or scheme == "postgresql+psycopg"):
+            self._wrong("DATABASE_URL", "must start with postgresql:// or sqlite:///")
+        return SecretStr(f"{scheme}://{rest}")
+
+    def _model(self) -> str | None:
+        value = self._value("MODEL")
+        try:
+            return value and model(value)
+        except ValueError as error:
+            self._wrong("MODEL", str(error))
+            return None
+
+    def _wrong(self, name: str, message: str) -> None:
+        self._problems.append(f"{PREFIX}{name} {message}")
+
+
+def git_url_of(api_url: str) -> str:
+    """Where git lives for a REST address: GitHub and GHE.com (`api.` host), GHES (`/api/v3`)."""
+    parts = urlsplit(api_url)
+    host = parts.netloc if parts.path else parts.netloc.removeprefix("api.")
+    return f"{parts.scheme}://{host}"
+
+
+def _is_web_address(value: str) -> bool:
+    try:
+        parts = urlsplit(value)
+        usable_host = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port or an address that is none
+        return False
+    extras = parts.query or parts.fragment or parts.username is not None
+    return parts.scheme in ("http", "https") and usable_host and not extras
+
+
+def _or_file(name: str) -> str:
+    return f" (or {PREFIX}{name}_FILE)" if name in SECRETS else ""

@@ -1,0 +1,85 @@
+"""States of an agent, and the one table of allowed transitions (DESIGN section 2).
+
+Nothing else decides a state; a pair that is missing here is refused and changes nothing.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+
+class State(StrEnum):
+    """Where an agent is in its life."""
+
+    QUEUED = "QUEUED"
+    """Waits for a worker; neither clock runs."""
+    ACTIVE = "ACTIVE"
+    SLEEPING = "SLEEPING"
+    """Waits for a blocker, an answer or a review."""
+    PAUSED = "PAUSED"
+    """A limit asked a human; goes on when raised."""
+    COMPLETED = "COMPLETED"
+    """Final: merged, or nothing to change, or a review posted."""
+    ESCALATED = "ESCALATED"
+    """Final: stopped for good; a human decides."""
+    CANCELLED = "CANCELLED"
+    """Final: a human took the work away; it is kept."""
+
+
+FINAL: Final = frozenset({State.COMPLETED, State.ESCALATED, State.CANCELLED})
+LIVE: Final = frozenset(State) - FINAL
+
+
+class Signal(StrEnum):
+    """Why an agent changes its state."""
+
+    STARTED = "started"
+    INTERRUPTED = "interrupted"
+    """The process drains, or the worker is gone: the work goes on in the next segment."""
+    WAITS = "waits"
+    WOKEN = "woken"
+    NEEDS_RAISE = "needs_raise"
+    RAISED = "raised"
+    FINISHED = "finished"
+    """Merged, nothing to change, or the review was waited for long enough."""
+    TRIPPED = "tripped"
+    TAKEN_AWAY = "taken_away"
+
+
+TRANSITIONS: Final[Mapping[tuple[State, Signal], State]] = MappingProxyType(
+    {
+        (State.QUEUED, Signal.STARTED): State.ACTIVE,
+        (State.ACTIVE, Signal.INTERRUPTED): State.QUEUED,
+        (State.QUEUED, Signal.INTERRUPTED): State.QUEUED,
+        (State.ACTIVE, Signal.WAITS): State.SLEEPING,
+        (State.SLEEPING, Signal.WOKEN): State.QUEUED,
+        (State.ACTIVE, Signal.NEEDS_RAISE): State.PAUSED,
+        (State.PAUSED, Signal.RAISED): State.QUEUED,
+        **{(state, Signal.FINISHED): State.COMPLETED for state in LIVE},
+        **{(state, Signal.TRIPPED): State.ESCALATED for state in LIVE},
+        **{(state, Signal.TAKEN_AWAY): State.CANCELLED for state in LIVE},
+    }
+)
+
+
+class ImpossibleTransition(Exception):
+    """The table of transitions has no such pair; nothing was changed."""
+
+    def __init__(self, source: State, signal: Signal) -> None:
+        super().__init__(f"an agent that is {source} cannot be {signal}")
+        self.source = source
+        self.signal = signal
+
+
+def target(source: State, signal: Signal) -> State:
+    """The state that follows. Raises `ImpossibleTransition`."""
+    try:
+        return TRANSITIONS[source, signal]
+    except KeyError:
+        raise ImpossibleTransition(source, signal) from None
+
+
+def next_segment(source: State, signal: Signal) -> int:
+    """How far the segment number moves: a new stretch of work begins whenever one is queued."""
+    return 1 if target(source, signal) is State.QUEUED else 0

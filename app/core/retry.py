@@ -1,0 +1,80 @@
+"""Whether a write to GitHub that failed is tried again, and when: a decision, made in one place.
+
+Nothing here waits; whoever asks stores the instant and comes back then.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, assert_never
+
+MAX_ATTEMPTS_UNREACHABLE: Final = 12
+MAX_ATTEMPTS_RATE_LIMITED: Final = 48
+"""With waits that grow to `MAX_BACKOFF` this is never less than three hours."""
+MAX_BACKOFF: Final = timedelta(minutes=5)
+MAX_RATE_LIMIT_WAIT: Final = timedelta(hours=1, minutes=5)
+"""GitHub's limits are counted by the hour; anything later is a clock that disagrees."""
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimited:
+    """GitHub asks for patience; nothing was written."""
+
+    reason: str
+    resets_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """GitHub says no, and repeating does not cure it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreachable:
+    """Nobody knows whether the write happened."""
+
+    reason: str
+
+
+Failure = RateLimited | Refused | Unreachable
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    """Try again, not before this instant."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """Do not try again; the reason is shown to people."""
+
+    reason: str
+
+
+def after(failure: Failure, attempt: int, now: datetime) -> RetryAt | GiveUp:
+    """What follows when attempt number `attempt` (from 1) has failed like this at `now`."""
+    match failure:
+        case Refused():
+            return GiveUp(failure.reason)
+        case RateLimited():
+            if attempt >= MAX_ATTEMPTS_RATE_LIMITED:
+                return GiveUp(f"{failure.reason} (after {attempt} attempts)")
+            # When GitHub says, but each wait longer than the back-off: who goes on asking while
+            # limited may be banned (GitHub, "Best practices for using the REST API").
+            wait = max(failure.resets_at - now, _backoff(attempt))
+            return RetryAt(now + min(wait, MAX_RATE_LIMIT_WAIT))
+        case Unreachable():
+            if attempt >= MAX_ATTEMPTS_UNREACHABLE:
+                return GiveUp(f"{failure.reason} (after {attempt} attempts)")
+            return RetryAt(now + _backoff(attempt))
+        case _:
+            assert_never(failure)
+
+
+def _backoff(attempt: int) -> timedelta:
+    """2, 4, 8 … seconds, at most `MAX_BACKOFF`."""
+    doublings = min(attempt, 16)  # keeps the power small; the maximum is reached long before
+    return min(timedelta(seconds=2**doublings), MAX_BACKOFF)

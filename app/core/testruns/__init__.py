@@ -1,0 +1,10 @@
+"""Is this command line a test run, which tests does it ask for, and did they pass?
+
+Pure: `app.adapters.shell` turns text into a `ShellLine`, this package judges it. The rules follow
+how shells and test runners work (tables per ecosystem under `table/`), never single commands.
+"""
+
+from app.core.testruns.outcomes import Outcome, outcome_of
+from app.core.testruns.suites import Suite, SuiteRules, covers, suite_of
+
+__all__ = ["Outcome", "Suite", "SuiteRules", "covers", "outcome_of", "suite_of"]

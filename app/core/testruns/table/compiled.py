@@ -1,0 +1,154 @@
+"""Languages that compile to programs: Rust, Go, C and C++, .NET, Swift, Haskell and others."""
+
+from typing import Final
+
+from app.core.testruns.runner import Runner, goal, program, verb
+
+RUNNERS: Final[tuple[Runner, ...]] = (
+    verb(
+        "cargo cross cargo-nextest",
+        "test", "t", "nextest run", "nextest r", "nextest", "hack test", "hack nextest run",
+        "hack nextest r", "careful test", "careful nextest run", "miri test", "miri nextest run",
+        "xtask test", "xtask tests", "make test", "insta test", "tarpaulin", "llvm-cov",
+        "llvm-cov test", "llvm-cov nextest", "mutants", "leptos test", "component test",
+        "all-features test", "test-all-features", "test-fuzz", "valgrind test", "with test",
+        "contract test", "test-sbf", "test-bpf", "prusti-test", "msrv verify-test", "zigbuild-test",
+        "pgrx test", "lambda test", "run-tests", "run",
+        valued="""-p --package --test --bench --example --bin --features -F --target --manifest-path
+            --target-dir --profile -j --jobs --exclude --color -C --config -Z -E --filter-expr
+            --retries --partition --test-threads --message-format --skip --lcov-path --output-path
+            --out --output-dir --ignore-filename-regex --fail-under-lines --each-feature-x --run-ignored
+            --workspace-remap --archive-file -o --timeout --jobserver-auth""",
+        narrows="""-p --package --test --lib --bins --bin --doc --exclude --skip --exact --ignored
+            -E --filter-expr --partition --example --examples --run-ignored""",
+        idle="--no-run --list -V --no-tests-run",
+    ),
+    goal("cargo-make makers", valued="-p --profile --cwd -e", idle="--list-all-steps"),
+    verb("wasm-pack maturin-test trunk-test", "test"),
+    program("bacon-test"),
+    program("tarpaulin cargo-tarpaulin cargo-llvm-cov cargo-mutants", idle="--no-run"),
+    verb(
+        "go richgo tinygo garble xgo gotip",
+        "test",
+        valued="""-run -skip -bench -count -timeout -tags -coverprofile -covermode -coverpkg -p
+            -parallel -cpu -o -ldflags -gcflags -mod -modfile -exec -benchtime -memprofile
+            -cpuprofile -blockprofile -trace -shuffle -vet -C -outputdir -fuzz -fuzztime -target
+            -blockprofilerate -overlay""",
+        narrows="-run -skip -tags -short -fuzz --run",
+        idle="-list --list -c -n -test.list",
+    ),
+    program("gotest", valued="-run -skip -count -timeout -tags", narrows="-run -skip", idle="-list -c"),
+    program("gotestsum", valued="""-f --format --junitfile --jsonfile --packages --rerun-fails
+        --post-run-command --max-fails""", narrows="--packages", other_verbs="tool help"),
+    program(
+        "ginkgo",
+        valued="""--focus --skip --label-filter --focus-file --skip-file --procs -p --timeout
+            --junit-report --json-report --seed --repeat --flake-attempts --tags --output-dir""",
+        narrows="--focus --skip --label-filter --focus-file --skip-file --tags",
+        idle="--dry-run --dryRun",
+        other_verbs="build generate bootstrap version help outline labels unfocus nodot convert gen",
+    ),
+    program("godog", valued="-t --tags -f --format", narrows="-t --tags",
+            other_verbs="build version help", idle="-d"),
+    program("goconvey rapid-go testscript"),
+    verb("dlv", "test"),
+    goal("mage", valued="-d -w -t", idle="-l -compile -init"),
+    program(
+        "ctest ctest3",
+        valued="""-R --tests-regex -E --exclude-regex -L --label-regex -LE --label-exclude -I
+            --tests-information -C --build-config -j --parallel --timeout --test-dir -T --test-action
+            -M --test-model -S --script -D --dashboard -O --output-log --output-junit --preset
+            --repeat -FA -FS -FC --resource-spec-file --stop-time --schedule-random-seed""",
+        narrows="-R --tests-regex -E --exclude-regex -L --label-regex -LE --label-exclude -I "
+        "--rerun-failed --tests-information",
+        idle="-N --show-only --print-labels --list-presets",
+    ),
+    goal("make gmake mingw32-make remake nmake bmake pmake colormake",
+         valued="-C --directory -f --file --makefile -I --include-dir -o --old-file -W --what-if -j-n",
+         narrows="-C --directory",
+         idle="-n --dry-run --just-print --recon -q --question -t --touch -v -p-only",
+         cluster="bBeikLmnpqrRsStvwd"),
+    goal("ninja samu", valued="-C -f -j -k -l -t -d -w", narrows="-C", idle="-n -t"),
+    verb("meson muon", "test", valued="-C --suite --no-suite -t --timeout-multiplier -j --num-processes "
+         "--repeat --maxfail --setup --wrapper --logbase --test-args", narrows="-C --suite --no-suite",
+         idle="--list"),
+    goal("cmake", valued="--build --target -t -j --parallel --config --preset -S -B -G -D",
+         narrows="--build"),
+    verb("bazel bazelisk blaze", "test", "coverage",
+         valued="""-c --config --test_filter --test_output --jobs -j --test_tag_filters --define
+            --test_arg --runs_per_test --compilation_mode --test_env --build_tag_filters""",
+         narrows="--test_filter --test_tag_filters --test_arg", idle="--nobuild --norun_tests "
+         "--build_tests_only-never"),
+    verb("buck buck2", "test"),
+    verb("please plz", "test", "cover"),
+    verb("pants pantsw", "test", valued="--changed-since --tag", narrows="--changed-since --tag",
+         anywhere=True),
+    goal("scons", valued="-C -f -j -u", idle="-n --dry-run --just-print", cluster="Qksnci"),
+    goal("waf", idle="-n"),
+    goal("b2 bjam", idle="-n"),
+    verb("xmake", "test"),
+    verb("build2 bdep b", "test", anywhere=True),
+    goal("conan-test fpm", "test"),
+    verb("vcpkg-test fpm alr dub v crystal odin mojo pony corral nimble gleam esy raco haxelib rescript "
+         "roc grain moonc moon-test ponyc-test wake", "test", "spec", "testament",
+         valued="--flag --profile"),
+    verb("dotnet", "test", "vstest", "watch test", "dotcover test", "fake run-test", "nunit",
+         "xunit", "stryker",
+         valued="""--filter -f --framework -c --configuration -s --settings -l --logger -r --runtime
+            -o --output -d --diag -v --verbosity --collect --results-directory --blame-hang-timeout
+            -a --arch --os --project --test-adapter-path --solution --environment -e""",
+         narrows="--filter -f --framework --TestCaseFilter --Tests", idle="--list-tests -t"),
+    program("vstest.console nunit3-console nunit-console xunit.console mstest vstest.console.exe",
+            valued="--where --test", narrows="--where --test --TestCaseFilter /TestCaseFilter",
+            idle="--explore /ListTests --list-tests /lt"),
+    goal("nuke cake dotnet-cake fake msbuild psake", valued="--target -t --configuration"),
+    verb("swift", "test", valued="--filter --skip --package-path -c --configuration --scratch-path "
+         "--build-path -Xswiftc -Xcc --num-workers -j --jobs --xunit-output --test-product",
+         narrows="--filter --skip --test-product --package-path",
+         idle="--list-tests -l list --show-codecov-path"),
+    verb("xcodebuild", "test", "test-without-building", anywhere=True,
+         valued="""-scheme -project -workspace -destination -configuration -sdk -derivedDataPath
+            -resultBundlePath -testPlan -target -arch -xcconfig -only-testing -skip-testing
+            -xctestrun -clonedSourcePackagesDirPath -enableCodeCoverage -parallel-testing-enabled
+            -maximum-concurrent-test-simulator-destinations""",
+         narrows="-only-testing -skip-testing -scheme -testPlan",
+         idle="-n -dry-run -list -showBuildSettings -showdestinations -enumerate-tests"),
+    verb("xctool fbxctest", "test", "run-tests", anywhere=True),
+    verb("tuist", "test"),
+    program("xctest"),
+    verb("bazel-xctestrunner", "test"),
+    goal("fastlane", "scan", "run_tests", "ios test", idle="--list"),
+    verb("cabal", "test", "v2-test", "v1-test", "new-test", "v2-run test", "run test", "run tests",
+         valued="--test-option --test-options --test-show-details --enable-tests-x -w -j",
+         narrows="--test-option --test-options", idle="--dry-run --only-dependencies"),
+    verb("stack", "test", valued="--test-arguments --ta --resolver --stack-yaml -j",
+         narrows="--test-arguments --ta", idle="--no-run-tests --dry-run --only-dependencies"),
+    program("doctest-haskell hspec-runner"),
+    verb("dune jbuilder", "test", "runtest", "rt", valued="--root -p --profile -j --only-packages",
+         narrows="-p --only-packages"),
+    goal("dune", "@runtest", "@test", "@all-tests", "@check-tests", named=False),
+    goal("obelisk-tests ocamlbuild-test topkg", "test", named=False),
+    verb("zig", "test", valued="--test-filter --name -O -target -I --mod --dep",
+         narrows="--test-filter", idle="--test-no-exec -fno-emit-bin-only"),
+    verb("nimble nim", "test", "testament"),
+    program("testament"),
+    verb("forge", "test", "coverage", "snapshot",
+         valued="""--match-test --mt --match-contract --mc --match-path --mp --no-match-test
+            --no-match-contract --no-match-path --fork-url -f --root --fuzz-seed""",
+         narrows="--match-test --mt --match-contract --mc --match-path --mp --no-match-test "
+         "--no-match-contract --no-match-path", idle="-l --list"),
+    verb("anchor brownie ape snforge scarb aptos sui algokit", "test", "move test", "project test",
+         "project run test", "cairo-test"),
+    verb("flutter", "test", "drive", valued="--name --plain-name -N --tags -t --exclude-tags -x -d "
+         "--device-id --dart-define -j --concurrency --flavor -r --reporter --coverage-path --shard-index",
+         narrows="--name --plain-name -N --tags -t --exclude-tags -x"),
+    verb("dart pub", "test", "run test", "pub run test", "run build_runner test",
+         valued="-n --name -N --plain-name -t --tags -x --exclude-tags -p --platform -r --reporter "
+         "-j --concurrency --preset -P", narrows="-n --name -N --plain-name -t --tags -x --exclude-tags"),
+    goal("melos", valued="--scope"),
+    verb("very_good patrol", "test", "t", "flutter test"),
+    verb("vtest uvmtest", "run"),
+    verb("cocotb-runner", "test"),
+    program("vunit svunit runSVUnit"),
+    program("valgrind-test"),
+)

@@ -1,0 +1,124 @@
+"""JavaScript and TypeScript: runners, package managers, monorepo tools."""
+
+from typing import Final
+
+from app.core.testruns.runner import Runner, program, script, verb
+
+_PATTERNS: Final = "-t --testNamePattern --testPathPattern --testPathPatterns"
+_MONOREPO_VALUED: Final = """-w --workspace --prefix -C --dir --filter -F --cwd --scope --projects
+    -p --project --exclude --concurrency --parallel-count --base --head --loglevel
+    --configuration -c --target -t --targets --tasks"""
+
+RUNNERS: Final[tuple[Runner, ...]] = (
+    program(
+        "jest",
+        valued=f"{_PATTERNS} -c --config --coverageDirectory --maxWorkers -w --shard --rootDir "
+        "--selectProjects --reporters --changedSince --env --testTimeout --runTestsByPath-file",
+        narrows=f"{_PATTERNS} -o --onlyChanged -f --onlyFailures --shard --selectProjects "
+        "--changedSince",
+        idle="--listTests --showConfig --init --clearCache",
+    ),
+    program(
+        "vitest",
+        valued="-t --testNamePattern -c --config -r --root --project --shard --reporter --pool "
+        "--environment --mode --dir --outputFile --changed --bail --maxWorkers",
+        narrows="-t --testNamePattern --project --shard --dir --changed",
+        idle="-v",
+        other_verbs="list init bench",
+    ),
+    program(
+        "mocha _mocha electron-mocha mochapack mocha-webpack",
+        valued="-g --grep -f --fgrep -r --require -R --reporter -t --timeout -c --config --spec "
+        "--ui -u --extension --ignore -j --jobs -O --reporter-options --file -n",
+        narrows="-g --grep -f --fgrep --spec --ignore",
+        idle="-V --dry-run --list-files --list-interfaces --list-reporters",
+    ),
+    program("ava", valued="-m --match --config -c -T --timeout -s", narrows="-m --match",
+            other_verbs="reset-cache debug-info"),
+    program("tap tape", valued="-R --reporter -j --jobs -g --grep --test-regex -r -i -t",
+            narrows="-g --grep", idle="--dump-config",
+            other_verbs="report list plugin build config help version versions"),
+    program("borp uvu jasmine-node jasmine-browser-runner baretest zora ospec pta tst testem-ci "
+            "mocha-parallel-tests lab web-test-runner wtr vscode-test wct vue-test elm-test-rs "
+            "jasmine-ts japa brittle twd",
+            valued="-r -i -l -p --filter --files --group", narrows="--filter --group"),
+    program("jasmine", valued="--filter --config --reporter --helper", narrows="--filter",
+            other_verbs="init examples version help enumerate -v", idle="-v"),
+    program("qunit", valued="-f --filter -m --module -r --require --reporter --seed",
+            narrows="-f --filter -m --module", idle="-V"),
+    program("testcafe", valued="-t --test -f --fixture -c -T", narrows="-t --test -f --fixture",
+            idle="-b --list-browsers -v"),
+    program("nightwatch", valued="-e --env -t --test --tag -c --config --testcase",
+            narrows="-t --test --tag --testcase", idle="--info --list-files -i -v"),
+    program("cucumber-js", valued="-t --tags -n --name -p --profile -f --format -r --require",
+            narrows="-t --tags -n --name", idle="-d --dry-run -v"),
+    program("testplane hermione", other_verbs="list-tests list-browsers gui init-config"),
+    verb("protractor-runner", "run"),
+    program("protractor", valued="--specs --suite --grep", narrows="--specs --suite --grep"),
+    verb("karma", "start", "run", valued="--browsers --reporters", narrows="--grep"),
+    verb("playwright", "test",
+         valued="-c --config -g --grep --grep-invert --project -j --workers --reporter --retries "
+         "--shard --timeout --repeat-each -x --output --trace --global-timeout --tsconfig",
+         narrows="-g --grep --grep-invert --project --shard --last-failed --only-changed",
+         idle="--list"),
+    verb("cypress cy", "run", "run-ct", "open", "component",
+         valued="-s --spec -b --browser -c --config -e --env -C --config-file -r --reporter "
+         "-P --project -p --port -k --key --group --tag --ci-build-id -o --reporter-options",
+         narrows="-s --spec --component --e2e"),
+    verb("wdio", "run", valued="--spec --suite", narrows="--spec --suite --exclude"),
+    program("wdio-runner"),
+    verb("codeceptjs codecept", "run", "run-multiple", "run-workers", "run-rerun",
+         valued="-g --grep -c --config --steps", narrows="-g --grep"),
+    verb("detox maestro", "test", valued="-c --configuration", narrows="-c --configuration"),
+    verb("testem ember", "test", "ci", "t", valued="-f --filter -m --module",
+         narrows="-f --filter -m --module"),
+    verb("ng", "test", "t", "e2e", "e", valued="-c --configuration --include --exclude",
+         narrows="--include --exclude"),
+    verb("react-scripts craco react-app-rewired tsdx razzle umi umi-test aegir dts kcd-scripts "
+         "react-scripts-ts poi wp-scripts max father preact modern backpack-scripts "
+         "jupyterlab-scripts grafana-toolkit polymer adonis ace taro web-ext-run meteor sapper-test "
+         "cap cds jake-test ray cdk8s turbo-test expo-test nuxi nuxt storybook",
+         "test", "t", "test-unit-js", "test-e2e", "test:unit", "test:e2e",
+         valued=_PATTERNS, narrows=_PATTERNS, idle="--listTests"),
+    program("test-storybook"),
+    verb("vue-cli-service", "test:unit", "test:e2e", "test"),
+    verb("hardhat", "test", "coverage", valued="--network --grep", narrows="--grep"),
+    verb("truffle", "test", valued="--network"),
+    verb("stryker", "run"),
+    verb("newman", "run", valued="-e -g -d --folder -r", narrows="--folder"),
+    verb("bru", "run"),
+    program("node nodejs tsx ts-node bun-node", requires="--test --test-only",
+            valued="""--test-name-pattern --test-reporter --test-reporter-destination
+            --test-skip-pattern --import -r --require --loader --experimental-loader --env-file
+            --test-concurrency --test-timeout --test-shard --conditions -C --max-old-space-size""",
+            narrows="--test-name-pattern --test-skip-pattern --test-only --test-shard", idle="-v"),
+    verb("deno", "test", "coverage-run", "test --",
+         valued="--filter -c --config --reporter --coverage --junit-path --import-map --env-file "
+         "--location --seed -L --log-level",
+         narrows="--filter", idle="--no-run"),
+    script("deno", "task", valued="-c --config --cwd", idle="-V"),
+    verb("bun", "test", valued="-t --test-name-pattern --timeout --preload -r --cwd --bail --env-file",
+         narrows="-t --test-name-pattern"),
+    script("bun", "run", "", valued="--cwd --filter -F --env-file --preload -r"),
+    script("npm", "run", "run-script", "rum", "urn", direct="test t tst it install-test "
+           "install-ci-test cit", valued=_MONOREPO_VALUED,
+           narrows="-w --workspace --prefix", idle="-v --if-not-present -l"),
+    script("pnpm", "run", "run-script", "", "exec", "recursive run", "recursive", "multi run",
+           direct="test t tst it install-test", valued=_MONOREPO_VALUED,
+           narrows="--filter -F -C --dir", idle="-v"),
+    script("yarn yarnpkg", "run", "", "workspaces run", "workspaces foreach run",
+           "workspaces foreach", direct="test", valued=f"{_MONOREPO_VALUED} --from --include -j "
+           "--jobs", narrows="--cwd --from --include", idle="-v"),
+    verb("nx", "test", "e2e", "component-test", "affected:test", "affected:e2e", "vite:test",
+         "format:test-never", valued=_MONOREPO_VALUED, narrows="-p --projects --project",
+         idle="--graph"),
+    script("nr ni-run na", "", idle="-v"),
+    script("turbo", "run", "", valued="--filter -F --concurrency --cache-dir --cwd --log-order "
+           "--env-mode", narrows="--filter -F", idle="--dry --graph"),
+    script("lerna", "run", valued="--scope --ignore --concurrency --since --npm-client",
+           narrows="--scope --ignore --since"),
+    script("rush rushx heft", "", valued="-t --to -o --only -f --from -p", narrows="-t --to -o --only"),
+    script("lage", "", "run", valued="--to --scope --since", narrows="--to --scope --since"),
+    script("wsrun ultra ultra-runner oao bolt nps nopt redrun yarpm yarpm-run better-npm-run "
+           "preconstruct-run mrm-run zx-run vp vlt wireit", "", "run", "r"),
+)

@@ -1,0 +1,62 @@
+"""Who may start, wake and steer an agent: the sender's permission decides (promise 6).
+
+A label proves nothing, `author_association` says who wrote a text, not who set it in motion
+(GitHub: `GET /repos/{owner}/{repo}/collaborators/{username}/permission`).
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Permission(IntEnum):
+    """A person's permission on a repository, ordered."""
+
+    NONE = 0
+    READ = 1
+    TRIAGE = 2
+    WRITE = 3
+    MAINTAIN = 4
+    ADMIN = 5
+
+    @classmethod
+    def parse(cls, role_name: str | None, legacy: str | None) -> "Permission":
+        """From GitHub's `role_name` and `permission`.
+
+        A custom role has a name of its own; the legacy field then holds its base, in which
+        maintain reads as write and triage as read, so the base is never more than the truth.
+        """
+        for name in (role_name, legacy):
+            if name is not None and name.upper() in cls.__members__:
+                return cls[name.upper()]
+        return cls.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class TrustRules:
+    """The repository's `trust:` block."""
+
+    start: Permission = Permission.WRITE
+    logins: tuple[str, ...] = ()
+    """Further people, by exact login."""
+    bots: tuple[str, ...] = ()
+    """Exact logins of Apps that may set things in motion; their permission is still checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who set an event in motion, as the signed delivery says."""
+
+    login: str
+    is_bot: bool
+
+
+def may_ask(rules: TrustRules, sender: Sender) -> bool:
+    """Whether it is worth asking GitHub for the sender's permission: unlisted bots never pass."""
+    return not sender.is_bot or sender.login in rules.bots
+
+
+def trusted(rules: TrustRules, sender: Sender, permission: Permission) -> bool:
+    """Whether the sender may start, wake and steer agents."""
+    if not may_ask(rules, sender):
+        return False
+    return permission >= rules.start or (not sender.is_bot and sender.login in rules.logins)

@@ -1,0 +1,162 @@
+"""A whole GitHub in one object: repositories with real git, people, one App, its webhook."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx
+
+from app.githubbox.app import Application, Parts
+from app.githubbox.control import wait_until_idle
+from app.githubbox.events import Events
+from app.githubbox.faults import Faults
+from app.githubbox.git import BareRepository, output
+from app.githubbox.http import Reply
+from app.githubbox.identity import DEFAULT_PERMISSIONS, AsUser, Caller, Identity
+from app.githubbox.recorder import Recorder
+from app.githubbox.render import Render
+from app.githubbox.smarthttp import PRE_RECEIVE
+from app.githubbox.state import Json, Label, Repository, Role, World
+from app.githubbox.webhooks import Webhooks
+
+_LABELS = (
+    ("bug", "d73a4a", "Something isn't working"),
+    ("documentation", "0075ca", "Improvements or additions to documentation"),
+    ("enhancement", "a2eeef", "New feature or request"),
+    ("question", "d876e3", "Further information is requested"),
+)
+_CONFIGURATION = (
+    ("http.receivepack", "true"),
+    ("uploadpack.allowFilter", "true"),
+    ("uploadpack.allowAnySHA1InWant", "true"),
+    ("gc.auto", "0"),
+    ("core.logAllRefUpdates", "false"),
+)
+
+
+def _clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class Box:
+    """GitHub in a box. `root` is a directory that the box fills and somebody else removes.
+
+    `asgi` is the application, for a server or for an in-process transport. `url` is how clients
+    reach it, and may be set once the port is known. Use it as an asynchronous context manager:
+    leaving it gives up the deliveries that were not sent.
+    """
+
+    def __init__(
+        self, root: Path, *, webhook_secret: str, webhook_url: str | None = None,
+        url: str = "http://box.localhost", record: Path | None = None,
+        webhook_transport: httpx.AsyncBaseTransport | None = None,
+        permissions: Mapping[str, str] = DEFAULT_PERMISSIONS,
+        clock: Callable[[], datetime] = _clock,
+    ) -> None:
+        self.root = root.absolute()
+        self.world = World(clock)
+        self.identity = Identity(self.world, permissions)
+        self.faults = Faults()
+        self._recorder = Recorder(record)
+        self._render = Render(self.identity, url)
+        self.webhooks = Webhooks(
+            self.world, self.faults, secret=webhook_secret, url=webhook_url,
+            installation_id=self.identity.installation_id, transport=webhook_transport,
+            seen=self._recorder.webhook,
+        )
+        events = Events(self._render, self.webhooks.send)
+        self.asgi = Application(Parts(
+            self.world, self.identity, self._render, events, self.webhooks, self.faults,
+            self._recorder,
+        ))
+
+    @property
+    def url(self) -> str:
+        return self._render.url
+
+    @url.setter
+    def url(self, url: str) -> None:
+        self._render.url = url
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.webhooks.close()
+        self._recorder.close()
+
+    def add_user(self, login: str, permission: str) -> str:
+        """A person with that permission in every repository; returns a token of theirs."""
+        return self.identity.user_token(self.world.add_user(login, Role.named(permission)))
+
+    async def add_repository(
+        self, full_name: str, source: Path, *, private: bool = False
+    ) -> Repository:
+        """Copy a directory into a new bare repository: a git repository with its history, any
+        other as one commit on `main`. ValueError for a name that is not OWNER/NAME."""
+        owner_login, slash, name = full_name.partition("/")
+        if not (owner_login and slash and name) or "/" in name or self.world.repository(full_name):
+            raise ValueError(f"{full_name!r} is no new OWNER/NAME")
+        owner = self.world.user(owner_login) or self.world.add_user(owner_login, Role.ADMIN)
+        path = self.root / owner_login / f"{name}.git"
+        await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
+        if await asyncio.to_thread((source / ".git").exists):
+            await output("clone", "--quiet", "--bare", "--no-local", "--", str(source), str(path),
+                         cwd=Path.cwd())
+        else:
+            await self._import(source, path)
+        await asyncio.to_thread(_install_hook, path)
+        for key, value in _CONFIGURATION:
+            await output("config", key, value, cwd=path)
+        head = await output("symbolic-ref", "--short", "HEAD", cwd=path)
+        now = self.world.now()
+        repository = Repository(
+            self.world.next_id(), owner, name, BareRepository(path), now, now, private,
+            head.strip(), labels=[Label(self.world.next_id(), *one) for one in _LABELS],
+        )
+        self.world.repositories[full_name.lower()] = repository
+        return repository
+
+    async def _import(self, source: Path, path: Path) -> None:
+        """One commit on `main` with everything that lies in a plain directory."""
+        await output("init", "--quiet", "--bare", "--initial-branch=main", str(path), cwd=self.root)
+        bare = BareRepository(path)
+        await output("--git-dir", str(path), "--work-tree", ".", "add", "--all", "--force", ".",
+                     cwd=source)
+        tree = (await output("write-tree", cwd=path)).strip()
+        commit = await bare.commit_tree(
+            tree, [], "Initial commit", "Box", "box@users.noreply.github.com"
+        )
+        await bare.move("refs/heads/main", commit, "0" * 40)
+        await asyncio.to_thread((path / "index").unlink)
+
+    async def silently(
+        self, method: str, path: str, body: Json | None = None, user: str | None = None
+    ) -> Reply:
+        """Do a REST call of which no webhook tells, as that user or else as the App."""
+        caller: Caller = self.identity.whole_installation()
+        if user is not None:
+            caller = AsUser(self.world.users[user.lower()])
+        return await self.asgi.perform(caller, method, path, {}, {}, body or {}, silent=True)
+
+    async def idle(self, seconds: float = 10) -> bool:
+        """Wait until no webhook is on its way; False when that takes longer."""
+        return await wait_until_idle(self.webhooks, seconds)
+
+
+def _install_hook(path: Path) -> None:
+    hooks = path / "hooks"
+    shutil.rmtree(hooks, ignore_errors=True)
+    hooks.mkdir()
+    hook = hooks / "pre-receive"
+    hook.write_text(PRE_RECEIVE)
+    hook.chmod(0o755)

@@ -1,0 +1,240 @@
+"""REST of pull requests: the requests, their files, commits and reviews, and the merge."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.githubbox.events import address
+from app.githubbox.git import GitFailed
+from app.githubbox.http import Call, Refused, Reply, forbidden, invalid, not_found
+from app.githubbox.moves import merged, moved
+from app.githubbox.render import REPO
+from app.githubbox.render_git import GitRender, ends, pull_changes
+from app.githubbox.rest_issues import MAX_TITLE_CHARACTERS, change_text, set_state
+from app.githubbox.routing import Route, reading, writing
+from app.githubbox.state import Issue, Pull, Repository, Review, Role
+
+_REVIEW_STATES: dict[str, Literal["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]] = {
+    "APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED", "COMMENT": "COMMENTED"
+}
+
+
+async def list_pulls(call: Call) -> Reply:
+    """Pull requests, newest first; `head` is `owner:branch`."""
+    query, repository = call.query, call.repository
+    state = query.get("state", "open")
+    found = [pair for pair in repository.pulls() if state in ("all", pair[0].state)]
+    if head := query.get("head"):
+        owner, colon, branch = head.partition(":")
+        ours = owner.lower() == repository.owner.login.lower()
+        # GitHub ignores a head without an owner
+        found = [one for one in found if not colon or (ours and one[1].head == branch)]
+    if base := query.get("base"):
+        found = [one for one in found if one[1].base == base]
+    found.sort(key=lambda pair: pair[0].number)
+    if query.get("sort") == "updated":
+        found.sort(key=lambda pair: pair[0].updated_at)
+    descending = "desc" if query.get("sort", "created") == "created" else "asc"
+    if query.get("direction", descending) == "desc":
+        found.reverse()
+    page, links = call.page(found)
+    git = GitRender(call.render)
+    return Reply(200, [await git.pull(repository, *pair) for pair in page], links)
+
+
+async def create_pull(call: Call) -> Reply:
+    fields, repository = call.fields("PullRequest"), call.repository
+    title = fields.text("title", MAX_TITLE_CHARACTERS)
+    head, base = fields.text("head").rpartition(":")[2], fields.text("base")
+    refs = await repository.git.refs()
+    head_sha, base_sha = refs.get(f"refs/heads/{head}"), refs.get(f"refs/heads/{base}")
+    if head_sha is None:
+        raise invalid("PullRequest", "head")
+    if base_sha is None:
+        raise invalid("PullRequest", "base")
+    for issue, pull in repository.pulls():
+        if issue.state == "open" and (pull.head, pull.base) == (head, base):
+            label = f"{repository.owner.login}:{head}"
+            raise _custom(f"A pull request already exists for {label}.")
+    if not (await repository.git.compare(base_sha, head_sha)).commits:
+        raise _custom(f"No commits between {base} and {head}")
+    pull = Pull(call.world.next_id(), head, base, head_sha, base_sha, fields.flag("draft"))
+    issue = Issue(
+        call.world.next_id(), repository.next_number(), title, fields.optional_text("body"),
+        call.actor, call.now, call.now, pull=pull,
+    )
+    repository.issues[issue.number] = issue
+    await call.events.pull_request("opened", repository, issue, pull, call.actor)
+    answer = await GitRender(call.render).full_pull(repository, issue, pull, mergeable=None)
+    return Reply(201, answer, {"Location": answer["url"]})
+
+
+def _custom(message: str) -> Refused:
+    error = {"resource": "PullRequest", "code": "custom", "message": message}
+    return Refused(422, "Validation Failed", [error])
+
+
+async def get_pull(call: Call) -> Reply:
+    """One pull request. Whether it can be merged is worked out on the first request for a pair of
+    commits, which answers null, as GitHub's does."""
+    issue, pull = call.pull
+    repository = call.repository
+    mergeable = None
+    if issue.state == "open":
+        pair = await ends(repository, issue, pull)
+        if pull.asked_for == pair:
+            head, base = pair
+            mergeable = await repository.git.merged_tree(base, head) is not None
+        pull.asked_for = pair
+    answer = await GitRender(call.render).full_pull(repository, issue, pull, mergeable)
+    return Reply(200, answer)
+
+
+async def change_pull(call: Call) -> Reply:
+    issue, pull = call.pull
+    repository, fields = call.repository, call.fields("PullRequest")
+    if issue.author is not call.actor and not call.at_least(Role.WRITE, "pull_requests"):
+        raise forbidden()
+    state = fields.choice("state", ("open", "closed"))
+    if base := fields.optional_text("base"):
+        base_sha = (await repository.git.refs()).get(f"refs/heads/{base}")
+        if base_sha is None:
+            raise invalid("PullRequest", "base")
+        pull.base, pull.base_sha = base, base_sha
+    await change_text(call, repository, issue, fields)
+    if state and state != issue.state:
+        head = (await repository.git.refs()).get(f"refs/heads/{pull.head}")
+        if state == "open" and (pull.merged_at or head is None):
+            raise _custom("state cannot be changed. The pull request cannot be reopened.")
+        await set_state(call, repository, issue, state, None)
+    answer = await GitRender(call.render).full_pull(repository, issue, pull, mergeable=None)
+    return Reply(200, answer)
+
+
+async def list_files(call: Call) -> Reply:
+    issue, pull = call.pull
+    changes = await pull_changes(call.repository, issue, pull)
+    page, links = call.page(changes.files)
+    git = GitRender(call.render)
+    return Reply(
+        200, [git.file(call.repository, pull.last_head_sha, one) for one in page], links
+    )
+
+
+async def list_commits(call: Call) -> Reply:
+    issue, pull = call.pull
+    changes = await pull_changes(call.repository, issue, pull)
+    page, links = call.page(changes.commits)
+    return Reply(200, [GitRender(call.render).commit(call.repository, one) for one in page], links)
+
+
+# merging
+
+
+async def is_merged(call: Call) -> Reply:
+    if call.pull[1].merged_at is None:
+        raise not_found()
+    return Reply(204)
+
+
+async def merge(call: Call) -> Reply:
+    """Merge by a merge commit or squashed into one; rebasing is switched off in the box."""
+    issue, pull = call.pull
+    repository, fields = call.repository, call.fields("PullRequest")
+    method = fields.choice("merge_method", ("merge", "squash", "rebase")) or "merge"
+    if method == "rebase":
+        raise Refused(405, "Rebase merges are not allowed on this repository.")
+    async with repository.git.lock:
+        before = await repository.git.refs()
+        head, base = before.get(f"refs/heads/{pull.head}"), before.get(f"refs/heads/{pull.base}")
+        if issue.state == "closed" or pull.draft or head is None or base is None:
+            raise Refused(405, "Pull Request is not mergeable")
+        if (wanted := fields.optional_text("sha")) and wanted != head:
+            raise Refused(409, "Head branch was modified. Review and try the merge again.")
+        tree = await repository.git.merged_tree(base, head)
+        if tree is None:
+            raise Refused(405, "Pull Request is not mergeable")
+        title, text = _merge_message(repository, issue, pull, method)
+        title = fields.optional_text("commit_title") or title
+        text = fields.optional_text("commit_message") or text
+        parents = [base, head] if method == "merge" else [base]
+        commit = await repository.git.commit_tree(
+            tree, parents, f"{title}\n\n{text}", call.actor.login, address(call.actor)
+        )
+        try:
+            await repository.git.move(f"refs/heads/{pull.base}", commit, base)
+        except GitFailed:
+            raise Refused(409, "Base branch was modified. Try the merge again.") from None
+        pull.last_head_sha, pull.base_sha = head, base
+        await merged(repository, issue, pull, commit, call.events, call.actor, call.now)
+        await moved(repository, before, call.events, call.actor, call.now)
+    return Reply(
+        200, {"sha": commit, "merged": True, "message": "Pull Request successfully merged"}
+    )
+
+
+def _merge_message(repository: Repository, issue: Issue, pull: Pull, method: str
+                   ) -> tuple[str, str]:
+    if method == "squash":
+        return f"{issue.title} (#{issue.number})", issue.body or ""
+    source = f"{repository.owner.login}/{pull.head}"
+    return f"Merge pull request #{issue.number} from {source}", issue.title
+
+
+# reviews
+
+
+async def list_reviews(call: Call) -> Reply:
+    issue, pull = call.pull
+    page, links = call.page(pull.reviews)
+    git = GitRender(call.render)
+    return Reply(200, [git.review(call.repository, issue, one) for one in page], links)
+
+
+async def create_review(call: Call) -> Reply:
+    """Submit a review; one without an event would stay pending, which the box does not keep."""
+    issue, pull = call.pull
+    fields, repository = call.fields("PullRequestReview"), call.repository
+    event = fields.choice("event", tuple(_REVIEW_STATES))
+    if event is None:
+        raise invalid("PullRequestReview", "event", "missing_field")
+    own = issue.author is call.actor
+    if own and event != "COMMENT":
+        deed = "approve" if event == "APPROVE" else "request changes on"
+        raise Refused(422, "Unprocessable Entity", [f"Can not {deed} your own pull request"])
+    body = fields.optional_text("body") or ""
+    if not body.strip() and event != "APPROVE":
+        raise Refused(422, "Unprocessable Entity", ["Body can't be blank"])
+    head, _ = await ends(repository, issue, pull)
+    commit = fields.optional_text("commit_id") or head
+    review = Review(
+        call.world.next_id(), call.actor, _REVIEW_STATES[event], body, commit, call.now
+    )
+    pull.reviews.append(review)
+    issue.updated_at = call.now
+    await call.events.pull_request_review("submitted", repository, issue, pull, review, call.actor)
+    return Reply(200, GitRender(call.render).review(repository, issue, review))
+
+
+async def list_review_comments(call: Call) -> Reply:
+    """Comments on lines of the diff: the box keeps none."""
+    _ = call.pull
+    return Reply(200, [])
+
+
+_ONE = f"{REPO}/pulls/{{pull_number}}"
+_READ = reading("pull_requests")
+_MERGE = writing(Role.WRITE, "contents")
+ROUTES = (
+    Route("GET", f"{REPO}/pulls", list_pulls, _READ),
+    Route("POST", f"{REPO}/pulls", create_pull, writing(Role.WRITE, "pull_requests")),
+    Route("GET", _ONE, get_pull, _READ),
+    Route("PATCH", _ONE, change_pull, writing(Role.NONE, "pull_requests")),
+    Route("GET", f"{_ONE}/files", list_files, _READ),
+    Route("GET", f"{_ONE}/commits", list_commits, _READ),
+    Route("GET", f"{_ONE}/merge", is_merged, _READ),
+    Route("PUT", f"{_ONE}/merge", merge, _MERGE),
+    Route("GET", f"{_ONE}/reviews", list_reviews, _READ),
+    Route("POST", f"{_ONE}/reviews", create_review, writing(Role.READ, "pull_requests")),
+    Route("GET", f"{_ONE}/comments", list_review_comments, _READ),
+)

@@ -1,0 +1,234 @@
+"""The world of the box: what a GitHub would keep in its database.
+
+Everything here changes while the box runs, so these are plain mutable records; who may change
+them and who is told lies elsewhere. Commits and branches are not kept: git is asked for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import IntEnum
+from itertools import count
+from typing import Any, Literal
+
+from app.githubbox.git import BareRepository
+
+Json = dict[str, Any]
+Account = Literal["User", "Bot", "Organization"]
+
+
+class Role(IntEnum):
+    """What a person may do in a repository; the order is GitHub's, from nothing to everything."""
+
+    NONE = 0
+    READ = 1
+    TRIAGE = 2
+    WRITE = 3
+    MAINTAIN = 4
+    ADMIN = 5
+
+    @classmethod
+    def named(cls, name: str) -> Role:
+        """The role of that lower-case name; ValueError names the possible ones."""
+        try:
+            return cls[name.upper()]
+        except KeyError:
+            known = ", ".join(role.label for role in cls)
+            raise ValueError(f"{name!r} is no permission; the permissions are {known}") from None
+
+    @property
+    def label(self) -> str:
+        return self.name.lower()
+
+    @property
+    def legacy(self) -> str:
+        """The old `permission` field, in which maintain reads as write and triage as read."""
+        return {Role.MAINTAIN: "write", Role.TRIAGE: "read"}.get(self, self.label)
+
+
+@dataclass(slots=True, eq=False)
+class User:
+    id: int
+    login: str
+    kind: Account = "User"
+    role: Role = Role.NONE
+    created_at: datetime = datetime(2020, 1, 1, tzinfo=UTC)
+
+
+@dataclass(slots=True, eq=False)
+class Label:
+    id: int
+    name: str
+    color: str
+    description: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Reaction:
+    id: int
+    user: User
+    content: str
+    created_at: datetime
+
+
+@dataclass(slots=True, eq=False)
+class Comment:
+    id: int
+    author: User
+    body: str
+    created_at: datetime
+    updated_at: datetime
+    reactions: list[Reaction] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Review:
+    id: int
+    author: User
+    state: Literal["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]
+    body: str
+    commit_id: str
+    submitted_at: datetime
+
+
+@dataclass(slots=True, eq=False)
+class Pull:
+    """What an issue has in addition when it is a pull request."""
+
+    id: int
+    head: str
+    """Name of the branch that is to be merged; its SHA is asked of git while the branch exists."""
+    base: str
+    last_head_sha: str
+    """The head as last seen: all that is left once the branch is deleted or merged."""
+    base_sha: str
+    draft: bool = False
+    merged_at: datetime | None = None
+    merged_by: User | None = None
+    merge_commit_sha: str | None = None
+    reviews: list[Review] = field(default_factory=list)
+    asked_for: tuple[str, str] | None = None
+    """Head and base for which somebody has asked whether they can be merged."""
+
+
+@dataclass(slots=True, eq=False)
+class Issue:
+    id: int
+    number: int
+    title: str
+    body: str | None
+    author: User
+    created_at: datetime
+    updated_at: datetime
+    state: Literal["open", "closed"] = "open"
+    state_reason: str | None = None
+    closed_at: datetime | None = None
+    closed_by: User | None = None
+    locked: bool = False
+    labels: list[Label] = field(default_factory=list)
+    assignees: list[User] = field(default_factory=list)
+    comments: list[Comment] = field(default_factory=list)
+    reactions: list[Reaction] = field(default_factory=list)
+    blocked_by: list[Issue] = field(default_factory=list)
+    sub_issues: list[Issue] = field(default_factory=list)
+    pull: Pull | None = None
+
+
+@dataclass(slots=True, eq=False)
+class CheckRun:
+    id: int
+    name: str
+    head_sha: str
+    status: str
+    started_at: datetime
+    conclusion: str | None = None
+    completed_at: datetime | None = None
+    external_id: str = ""
+    details_url: str | None = None
+    title: str | None = None
+    summary: str | None = None
+    text: str | None = None
+    annotations: list[Json] = field(default_factory=list)
+    actions: list[Json] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Status:
+    id: int
+    sha: str
+    state: str
+    context: str
+    description: str | None
+    target_url: str | None
+    creator: User
+    created_at: datetime
+
+
+@dataclass(slots=True, eq=False)
+class Repository:
+    id: int
+    owner: User
+    name: str
+    git: BareRepository
+    created_at: datetime
+    pushed_at: datetime
+    private: bool = False
+    default_branch: str = "main"
+    protected: set[str] = field(default_factory=set)
+    """Names of branches to which every push is refused."""
+    labels: list[Label] = field(default_factory=list)
+    issues: dict[int, Issue] = field(default_factory=dict)
+    checks: dict[int, CheckRun] = field(default_factory=dict)
+    statuses: list[Status] = field(default_factory=list)
+    suites: dict[str, int] = field(default_factory=dict)
+    """Id of the check suite of a commit."""
+    last_number: int = 0
+    deleted: set[int] = field(default_factory=set)
+    """Numbers of deleted issues: they stay used, and REST answers 410 for them."""
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.owner.login}/{self.name}"
+
+    def label(self, name: str) -> Label | None:
+        """GitHub compares label names without regard to case."""
+        return next((one for one in self.labels if one.name.lower() == name.lower()), None)
+
+    def pulls(self) -> Iterator[tuple[Issue, Pull]]:
+        return ((issue, issue.pull) for issue in self.issues.values() if issue.pull)
+
+    def next_number(self) -> int:
+        """Issues and pull requests share one row of numbers, and a deleted number stays used."""
+        self.last_number += 1
+        return self.last_number
+
+
+@dataclass(slots=True, eq=False)
+class World:
+    """All accounts and repositories, one clock and one row of ids."""
+
+    clock: Callable[[], datetime]
+    users: dict[str, User] = field(default_factory=dict)
+    repositories: dict[str, Repository] = field(default_factory=dict)
+    ids: Iterator[int] = field(default_factory=lambda: count(1001))
+
+    def now(self) -> datetime:
+        """GitHub tells time in whole seconds."""
+        return self.clock().astimezone(UTC).replace(microsecond=0)
+
+    def next_id(self) -> int:
+        return next(self.ids)
+
+    def user(self, login: str) -> User | None:
+        return self.users.get(login.lower())
+
+    def add_user(self, login: str, role: Role = Role.NONE, kind: Account = "User") -> User:
+        """The account of that name with that role from now on; made if there is none."""
+        user = self.users.setdefault(login.lower(), User(self.next_id(), login, kind))
+        user.role = role
+        return user
+
+    def repository(self, full_name: str) -> Repository | None:
+        return self.repositories.get(full_name.lower())

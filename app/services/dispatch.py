@@ -1,0 +1,77 @@
+"""The dispatcher: drains the inbox in batches, enqueues work only for what concerns an agent."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Collection
+from typing import Final
+
+from app.core.assignment import concerns
+from app.core.lifecycle import LIVE
+from app.core.signals import read
+from app.ports import Delivery, Exclusive, Store, StoreUnavailable, Work
+
+BATCH: Final = 500
+IDLE_SECONDS: Final = 1.0
+"""How long the dispatcher waits when nobody tells it that something came."""
+UNAVAILABLE_SECONDS: Final = 2.0
+
+log = logging.getLogger("squadron.dispatch")
+
+
+class Dispatcher:
+    """One loop for the whole cluster at a time; a batch that was cut off is looked at again."""
+
+    def __init__(self, store: Store, exclusive: Exclusive) -> None:
+        self._store = store
+        self._exclusive = exclusive
+        self._came = asyncio.Event()
+
+    def notify(self) -> None:
+        """Something was accepted. Call it on the dispatcher's own loop."""
+        self._came.set()
+
+    async def run(self) -> None:
+        """For ever, until cancelled."""
+        while True:
+            self._came.clear()
+            try:
+                looked_at = await self.drain()
+            except StoreUnavailable as error:
+                log.error("inbox unavailable: %s", error)
+                await asyncio.sleep(UNAVAILABLE_SECONDS)
+                continue
+            if looked_at < BATCH:
+                await self._wait()
+
+    async def drain(self) -> int:
+        """Look at one batch; how many deliveries that was."""
+        async with self._exclusive("dispatch"):
+            deliveries = await self._store.undispatched(BATCH)
+            if not deliveries:
+                return 0
+            at_work = {agent.id.repository for agent in await self._store.agents(states=LIVE)}
+            ignored, concerning = await asyncio.to_thread(_sorted, deliveries, at_work)
+            await self._store.dispatch(ignored, concerning)
+            return len(deliveries)
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(IDLE_SECONDS):
+                await self._came.wait()
+        except TimeoutError:
+            return
+
+
+def _sorted(
+    deliveries: Collection[Delivery], at_work: Collection[str]
+) -> tuple[list[str], list[Work]]:
+    ignored: list[str] = []
+    concerning: list[Work] = []
+    for delivery in deliveries:
+        signal = read(delivery.event, json.loads(delivery.body))
+        if signal is not None and concerns(signal, at_work):
+            concerning.append(Work.to_handle(delivery.id))
+        else:
+            ignored.append(delivery.id)
+    return ignored, concerning

@@ -1,0 +1,18 @@
+"""From the failures of the GitHub port to the values that decisions about retries are made of."""
+
+from app.core import retry
+from app.ports import GitHubFailed, RateLimited, Refused
+
+
+def failure_of(error: GitHubFailed) -> retry.Failure:
+    """The core's value for an exception of the port; its reason is the exception's text.
+
+    A failure of no known kind counts as unreachable: the next try looks before it writes.
+    """
+    match error:
+        case RateLimited():
+            return retry.RateLimited(str(error), error.resets_at)
+        case Refused():
+            return retry.Refused(str(error))
+        case _:
+            return retry.Unreachable(str(error))

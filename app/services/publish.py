@@ -1,0 +1,294 @@
+"""What is to be seen of an agent on GitHub: each effect is looked up before it is made.
+
+Level-triggered: whatever state the agent is in, the same pass brings check, comment, pull request
+and issue in line with it. So a pass that died half way is simply run again.
+"""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, assert_never
+
+from app.core import messages
+from app.core.agent import Agent, AgentId, Effect, EffectName, EffectState
+from app.core.escalation import (
+    EDITS_WINDOW,
+    NEEDS_HUMAN,
+    check_conclusion,
+    check_id,
+    escalation_marker,
+    marker,
+    may_edit,
+    wanted,
+)
+from app.core.redact import redact
+from app.core.report import Report, report
+from app.core.retry import GiveUp, RetryAt, after
+from app.ports import CheckText, GitHubFailed, Posted, Repository, Work
+from app.services.failures import failure_of
+from app.services.world import World, repository_of
+
+LATEST_EDITS: Final = 4
+"""How many instants of edits are remembered; more than the noise bound needs."""
+
+log = logging.getLogger("squadron.effects")
+
+
+class Publisher:
+    """Handles `WorkKind.EFFECTS`."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def handle(self, work: Work) -> None:
+        """Publish the agent that `work` names."""
+        await self.publish(AgentId.parse(work.subject))
+
+    async def publish(self, agent_id: AgentId) -> None:
+        """Bring everything on GitHub in line with the agent's present state.
+
+        One pass at a time for each original issue, across processes: two passes at once would
+        both look, both find nothing, and both write.
+        """
+        async with self._world.exclusive(f"effects:{agent_id.repository}#{agent_id.issue}"):
+            agent = await self._world.store.agent(agent_id)
+            if agent is None:
+                return
+            for name in wanted(agent):
+                agent = await self._world.store.agent(agent_id) or agent
+                if not await self._bring_about(agent, name):
+                    return
+
+    async def _bring_about(self, agent: Agent, name: EffectName) -> bool:
+        """One effect; False if the ones behind it have to wait for it."""
+        now = self._world.clock.now()
+        effects = await self._world.store.effects(agent.id)
+        effect = effects.get(name, Effect(name))
+        view = report(agent, await self._world.store.log(agent.id), now)
+        if effect.due_at is not None and now < effect.due_at and effect.attempts > 0:
+            return False
+        try:
+            done = await self._apply(name, view, effect, now)
+        except GitHubFailed as error:
+            return await self._failed(agent, effect, error, now)
+        if done != effect:
+            await self._world.store.save_effect(agent.id, done)
+            self._log(agent, done)
+        return True
+
+    async def _apply(self, name: EffectName, view: Report, effect: Effect, now: datetime) -> Effect:
+        match name:
+            case EffectName.CHECK:
+                return await self._check(view, effect, now)
+            case EffectName.COMMENT:
+                return await self._comment(view, effect, now)
+            case EffectName.PULL_REQUEST:
+                return await self._pull_request(view, effect, now)
+            case EffectName.ISSUE:
+                return await self._issue(view, effect, now)
+            case _:
+                assert_never(name)
+
+    async def _check(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """The check on the head of the branch; the one on an older head is settled."""
+        agent, github = view.agent, self._world.github
+        if agent.sha is None:
+            return effect
+        repository = repository_of(agent)
+        check = CheckText(
+            name=messages.check_name(agent.id.role),
+            external_id=check_id(agent.id, agent.sha),
+            conclusion=check_conclusion(agent),
+            title=messages.check_title(view),
+            summary=messages.check_summary(view),
+        )
+        shown = check.summary if check.conclusion is not None else ""
+        content = _digest(agent.sha, check.conclusion or "", check.title, shown)
+        if effect.content == content:
+            return effect
+        number = effect.number
+        if number is not None and effect.detail.get("head") != agent.sha:
+            old = CheckText(
+                name=check.name,
+                external_id=check_id(agent.id, effect.detail.get("head", "")),
+                conclusion="neutral",
+                title="Superseded",
+                summary=f"The branch moved on to {agent.sha}.",
+            )
+            await github.update_check(repository, number, old)
+            number = None
+        if number is None:
+            found = await github.checks(repository, agent.sha, check.name, check.external_id)
+            number = found[0].number if found else None
+        posted = (
+            await github.create_check(repository, agent.sha, check)
+            if number is None
+            else await github.update_check(repository, number, check)
+        )
+        return _done(effect, posted, content, now, head=agent.sha)
+
+    async def _comment(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """The one comment, edited in place and not too often."""
+        agent, github = view.agent, self._world.github
+        repository = repository_of(agent)
+        body = redact(messages.progress_comment(view))
+        content = _digest(body)
+        if effect.content == content:
+            return effect
+        number = effect.number
+        if number is None:
+            sign = marker(agent.id, EffectName.COMMENT)
+            found = await github.comments(repository, agent.id.issue, sign)
+            number = found[0].number if found else None
+        if number is None:
+            posted = await github.comment(repository, agent.id.issue, body)
+            return _done(effect, posted, content, now)
+        if not may_edit(effect, agent.is_final, now):
+            return await self._edit_later(agent, effect, now)
+        posted = await github.edit_comment(repository, number, body)
+        edits = (*effect.edits, now)[-LATEST_EDITS:]
+        return replace(_done(effect, posted, content, now), edits=edits)
+
+    async def _edit_later(self, agent: Agent, effect: Effect, now: datetime) -> Effect:
+        due = min(instant for instant in effect.edits if now - instant < EDITS_WINDOW)
+        due += EDITS_WINDOW
+        await self._again(agent, due, now, f"edit:{due.timestamp():.0f}")
+        return replace(effect, state=EffectState.WANTED, due_at=due)
+
+    async def _pull_request(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """The open pull request of the agent's branch."""
+        agent, github = view.agent, self._world.github
+        if agent.pull_request is not None:
+            return effect
+        repository = repository_of(agent)
+        pulls = await github.pull_requests(repository, agent.branch)
+        pull = next((pull for pull in pulls if pull.is_open), None)
+        if pull is None:
+            pull = await github.open_pull_request(
+                repository,
+                branch=agent.branch,
+                base=agent.default_branch,
+                title=messages.pull_request_title(agent),
+                body=redact(messages.pull_request_body(view)),
+            )
+        await self._world.store.note_pull_request(agent.id, pull.number)
+        return _done(effect, Posted(pull.number, pull.url, ""), str(pull.number), now)
+
+    async def _issue(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """One open needs-human issue an original issue; a second agent's trip is added to it."""
+        agent, github = view.agent, self._world.github
+        if effect.number is not None:
+            return effect
+        repository = repository_of(agent)
+        sign = marker(agent.id, EffectName.ISSUE)
+        head = escalation_marker(agent.id.repository, agent.id.issue)
+        issues = await github.marked_issues(repository, NEEDS_HUMAN, head)
+        own = next((issue for issue in issues if sign in issue.body), None)
+        if own is not None:
+            return _done(effect, own, own.url, now)
+        shared = next((issue for issue in issues if issue.is_open), None)
+        if shared is not None:
+            return await self._add_to(repository, shared, view, effect, now)
+        rules = agent.assignment.escalation
+        posted = await github.open_issue(
+            repository,
+            messages.escalation_title(agent),
+            redact(messages.escalation_body(view)),
+            tuple(dict.fromkeys((NEEDS_HUMAN, *rules.labels))),
+            rules.assignees,
+        )
+        return _done(effect, posted, posted.url, now)
+
+    async def _add_to(
+        self,
+        repository: Repository,
+        shared: Posted,
+        view: Report,
+        effect: Effect,
+        now: datetime,
+    ) -> Effect:
+        sign = marker(view.agent.id, EffectName.ISSUE)
+        found = await self._world.github.comments(repository, shared.number, sign)
+        posted = (
+            found[0]
+            if found
+            else await self._world.github.comment(
+                repository, shared.number, redact(messages.escalation_section(view))
+            )
+        )
+        return _done(effect, replace(posted, number=shared.number), posted.url, now)
+
+    async def _failed(
+        self, agent: Agent, effect: Effect, error: GitHubFailed, now: datetime
+    ) -> bool:
+        attempts = effect.attempts + 1
+        decision = after(failure_of(error), attempts, now)
+        due: datetime | None = None
+        match decision:
+            case RetryAt(at=at):
+                state, due = EffectState.WANTED, at
+                await self._again(agent, at, now, f"retry:{effect.name}:{attempts}")
+            case GiveUp():
+                state = EffectState.REFUSED
+            case _:
+                assert_never(decision)
+        failed = replace(
+            effect, state=state, attempts=attempts, error=redact(str(error)), due_at=due
+        )
+        await self._world.store.save_effect(agent.id, failed)
+        self._log(agent, failed)
+        return state is EffectState.REFUSED
+
+    async def _again(self, agent: Agent, at: datetime, now: datetime, occasion: str) -> None:
+        delay = max((at - now) / timedelta(seconds=1), 0.1)
+        stamp = f"{occasion}:{agent.state}:{agent.segment}:{at.timestamp():.0f}"
+        await self._world.engine.enqueue(Work.to_publish(agent.id, stamp, delay))
+
+    def _log(self, agent: Agent, effect: Effect) -> None:
+        log.info(
+            "effect",
+            extra={
+                "agent": str(agent.id),
+                "role": agent.id.role,
+                "issue": agent.id.issue,
+                "effect": effect.name.value,
+                "state": effect.state.value,
+                "url": effect.url,
+                "error": effect.error,
+            },
+        )
+
+
+def _done(
+    effect: Effect, posted: Posted, content: str, now: datetime, head: str | None = None
+) -> Effect:
+    """The effect after a write; a new item has to be looked at for doubles once more."""
+    detail = dict(effect.detail)
+    if posted.number != effect.number:
+        detail = {"at": now.isoformat()}
+    if head is not None:
+        detail["head"] = head
+    return replace(
+        effect,
+        state=EffectState.DONE,
+        url=posted.url,
+        number=posted.number,
+        content=content,
+        attempts=0,
+        error="",
+        due_at=None,
+        detail=detail,
+    )
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def extra(found: Sequence[Posted], keep: int | None) -> Sequence[Posted]:
+    """All but the one to keep: the one that is known, else the oldest."""
+    known = [posted.number for posted in found]
+    kept = keep if keep in known else (known[0] if known else None)
+    return [posted for posted in found if posted.number != kept]

@@ -1,0 +1,135 @@
+"""Start an agent: who asked, may they, is the role sound, and does nobody hold the post."""
+
+import hashlib
+import logging
+from dataclasses import dataclass
+
+from app.core.agent import Agent, Assignment, Task
+from app.core.assignment import branch_name
+from app.core.messages import cannot_start
+from app.core.plan import ConfigProblem, RepositoryPlan
+from app.core.trust import Sender, may_ask, trusted
+from app.ports import NewAgent, Repository
+from app.services.plans import Plans
+from app.services.world import PlanReading, World
+
+log = logging.getLogger("squadron.starts")
+
+
+class Starting:
+    """Starts agents; every path that may start one ends here."""
+
+    def __init__(self, world: World, plans: Plans) -> None:
+        self._world = world
+        self._plans = plans
+
+    async def is_trusted(self, repository: Repository, sender: Sender) -> bool:
+        """Whether the sender may start, wake and steer, as of now. May raise `GitHubFailed`."""
+        plan = (await self._plans.of(repository)).plan or RepositoryPlan()
+        if not may_ask(plan.trust, sender):
+            return False
+        permission = await self._world.github.permission(repository, sender.login)
+        return trusted(plan.trust, sender, permission)
+
+    async def role_of_label(self, repository: Repository, label: str) -> str | None:
+        """The role that a label starts in this repository. May raise `GitHubFailed`."""
+        reading = await self._plans.of(repository)
+        return (reading.plan or RepositoryPlan()).role_of_label(label)
+
+    async def start(
+        self,
+        repository: Repository,
+        issue: int,
+        role: str,
+        sender: Sender,
+        trigger: str,
+        task: Task,
+    ) -> Agent | None:
+        """Start `role` on an issue; None if it may not, cannot, or works on it already.
+
+        Repeatable: a second call while the agent lives does nothing. May raise `GitHubFailed`.
+        """
+        where = {"repository": repository.full_name, "issue": issue, "role": role}
+        if not await self.is_trusted(repository, sender):
+            log.info("not started: sender not trusted", extra={**where, "by": sender.login})
+            return None
+        reading = await self._plans.of(repository)
+        if reading.plan is not None and not reading.plan.enabled:
+            log.info("not started: switched off by `enabled: false`", extra=where)
+            return None
+        ready = self._assignment(reading, role, task)
+        if isinstance(ready, CannotStart):
+            await self._say_once(repository, issue, role, ready)
+            return None
+        info = await self._world.github.repository(repository)
+        if info.is_archived:
+            log.info("not started: the repository is archived", extra=where)
+            return None
+        plan = reading.plan or RepositoryPlan()
+        new = NewAgent(
+            repository=repository,
+            issue=issue,
+            role=role,
+            assignment=ready,
+            branch=branch_name(plan.branch_naming, role, issue, task.title),
+            default_branch=info.default_branch,
+            started_by=sender.login,
+            trigger=trigger,
+        )
+        agent = await self._world.store.create(new, self._world.clock.now())
+        log.info("started" if agent else "not started: already at work", extra=where)
+        return agent
+
+    def _assignment(
+        self, reading: PlanReading, role: str, task: Task
+    ) -> "Assignment | CannotStart":
+        plan = reading.plan
+        if plan is None:
+            return CannotStart("the repository's configuration has errors.", reading.problems)
+        if role in plan.broken:
+            return CannotStart("the role's configuration has errors.", plan.broken[role])
+        chosen = plan.roles.get(role)
+        if chosen is None:
+            known = ", ".join(f"`{name}`" for name in sorted(plan.roles)) or "none"
+            return CannotStart(
+                f"there is no role `{role}`: neither `.squadron/agents/{role}.md` nor a built-in"
+                f" definition. Known roles: {known}.",
+                (),
+            )
+        model = chosen.model or self._world.default_model
+        if model is None:
+            return CannotStart(
+                "no model is set: name one under `roles` in `.squadron/config.yaml`, or let the"
+                " operator set `SQUADRON_MODEL`.",
+                (),
+            )
+        return Assignment(
+            limits=chosen.limits,
+            prompt=chosen.prompt,
+            model=model,
+            tools=chosen.tools,
+            setup=chosen.setup,
+            escalation=plan.escalation,
+            suites=plan.suites,
+            task=task,
+        )
+
+    async def _say_once(
+        self, repository: Repository, issue: int, role: str, why: "CannotStart"
+    ) -> None:
+        """One clear comment for each distinct problem, not silence and not a stream."""
+        text = cannot_start(role, why.problems, why.reason)
+        digest = hashlib.sha256(text.encode()).hexdigest()[:12]
+        sign = f"<!-- squadron:cannot-start:{role}:{digest} -->"
+        async with self._world.exclusive(f"effects:{repository.full_name}#{issue}"):
+            if not await self._world.github.comments(repository, issue, sign):
+                await self._world.github.comment(repository, issue, f"{sign}\n{text}")
+        log.warning("not started: %s", why.reason, extra={"role": role, "issue": issue})
+
+
+@dataclass(frozen=True, slots=True)
+class CannotStart:
+    """Why a role cannot work, in words and with the places of the mistakes."""
+
+    reason: str
+    problems: tuple[ConfigProblem, ...]

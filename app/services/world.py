@@ -1,0 +1,93 @@
+"""The ports that the services share, in one value made by `app/bootstrap.py`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.core.agent import Agent
+from app.core.plan import ConfigProblem, RepositoryPlan
+from app.ports import (
+    CheckoutOrder,
+    Clock,
+    Engine,
+    Exclusive,
+    GitHub,
+    ParseShell,
+    Processes,
+    Repository,
+    Runtime,
+    Store,
+    Workspace,
+)
+
+ReadConfiguration = Callable[[Mapping[str, bytes]], "PlanReading"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReading:
+    """A repository's configuration as it was read: the plan, or what is wrong with it."""
+
+    plan: RepositoryPlan | None
+    problems: tuple[ConfigProblem, ...]
+    """In order of place."""
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Everything outside, as the services see it."""
+
+    store: Store
+    engine: Engine
+    exclusive: Exclusive
+    github: GitHub
+    workspace: Workspace
+    processes: Processes
+    runtime: Runtime
+    parse: ParseShell
+    clock: Clock
+    read_configuration: ReadConfiguration
+    default_model: str | None
+    """The operator's `SQUADRON_MODEL`."""
+    worker: str
+    """This process's name."""
+    agents_directory: Callable[[str], Path]
+    """Where the files of an agent are, by its id."""
+    path: str
+    """`PATH` of agents' processes."""
+
+
+def repository_of(agent: Agent) -> Repository:
+    """The agent's repository as its installation sees it."""
+    return Repository(agent.id.repository, agent.installation_id)
+
+
+def segment_marker(agent: Agent) -> str:
+    """Marks every process of a segment, so that its orphans can be found."""
+    return f"{agent.id}:{agent.segment}"
+
+
+async def checkout_order(world: World, agent: Agent) -> CheckoutOrder:
+    """What the agent's workspace is prepared and kept for. May raise `GitHubFailed`."""
+    return CheckoutOrder(
+        agent=str(agent.id),
+        repository=repository_of(agent),
+        default_branch=agent.default_branch,
+        branch=agent.branch,
+        author_name=await world.github.bot_login(),
+        author_email=await world.github.bot_email(),
+    )
+
+
+def environment(world: World, agent: Agent, order: CheckoutOrder) -> dict[str, str]:
+    """What an agent's processes see: built up from nothing, so nothing of the service leaks."""
+    return {
+        "PATH": world.path,
+        "HOME": str(world.agents_directory(str(agent.id)) / "home"),
+        "LANG": "C.UTF-8",
+        "TERM": "dumb",
+        "GIT_AUTHOR_NAME": order.author_name,
+        "GIT_AUTHOR_EMAIL": order.author_email,
+        "GIT_COMMITTER_NAME": order.author_name,
+        "GIT_COMMITTER_EMAIL": order.author_email,
+        "SQUADRON_SEGMENT": segment_marker(agent),
+    }

@@ -1,0 +1,124 @@
+"""`POST /webhook`: a plain ASGI endpoint, because it is the one place where speed is a promise.
+
+Memory is bounded: bodies that were not verified yet share one budget of bytes, so that a flood of
+junk cannot fill it, and a signed delivery waits its turn instead of being lost.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable
+from typing import Final
+
+from starlette.types import Receive, Scope, Send
+
+from app.ports import StoreUnavailable
+from app.services.intake import MOST_BODY_BYTES, Intake, RefusedDelivery
+
+MOST_UNVERIFIED_BYTES: Final = 4 * MOST_BODY_BYTES
+READ_SECONDS: Final = 10.0
+"""GitHub itself gives a delivery 10 seconds; a slower sender is cut off."""
+LARGE_BODY_BYTES: Final = 512 * 1024
+"""Above this, hashing and parsing would hold other deliveries up: they go to a thread."""
+
+log = logging.getLogger("squadron.intake")
+
+
+class UnverifiedBytes:
+    """The budget that all bodies being read share."""
+
+    def __init__(self, most: int) -> None:
+        self._free = most
+
+    def take(self, size: int) -> None:
+        """Raises `RefusedDelivery` (503) when too much is being read at once."""
+        if size > self._free:
+            raise RefusedDelivery(503, "too many bodies are being read; try again")
+        self._free -= size
+
+    def give_back(self, size: int) -> None:
+        """After the body was verified or refused."""
+        self._free += size
+
+
+class WebhookEndpoint:
+    """Reads a bounded body, lets intake verify and commit it, answers 202."""
+
+    def __init__(self, intake: Intake, on_accepted: Callable[[], None]) -> None:
+        """`on_accepted` is called after each new delivery: the dispatcher need not poll."""
+        self._intake = intake
+        self._on_accepted = on_accepted
+        self._unverified = UnverifiedBytes(MOST_UNVERIFIED_BYTES)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI entry."""
+        try:
+            is_new = await self._handle(scope, receive)
+        except RefusedDelivery as refused:
+            log.info("delivery refused", extra={"status": refused.status, "why": refused.reason})
+            await _answer(send, refused.status, {"error": refused.reason})
+        except StoreUnavailable as unavailable:
+            log.error("inbox unavailable: %s", unavailable)
+            await _answer(send, 503, {"error": "the inbox is unavailable; deliver again later"})
+        else:
+            if is_new:
+                self._on_accepted()
+            await _answer(send, 202, {"accepted": is_new})
+
+    async def _handle(self, scope: Scope, receive: Receive) -> bool:
+        headers = dict(scope["headers"])
+        taken = 0
+
+        def take(size: int) -> None:
+            nonlocal taken
+            self._unverified.take(size)
+            taken += size
+
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                body = await _read(headers, receive, take)
+            if len(body) > LARGE_BODY_BYTES:
+                delivery = await asyncio.to_thread(self._intake.verify, headers, body)
+            else:
+                delivery = self._intake.verify(headers, body)
+        except TimeoutError:
+            raise RefusedDelivery(408, f"the body took over {READ_SECONDS:.0f} s") from None
+        finally:
+            self._unverified.give_back(taken)
+        return await self._intake.accept(delivery)
+
+
+async def _read(
+    headers: dict[bytes, bytes], receive: Receive, take: Callable[[int], None]
+) -> bytes:
+    declared = headers.get(b"content-length", b"0")
+    if declared.isdigit() and int(declared) > MOST_BODY_BYTES:
+        raise RefusedDelivery(413, "the body is over 25 MB")
+    if b"x-hub-signature-256" not in headers:
+        raise RefusedDelivery(401, "no valid signature")
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise RefusedDelivery(400, "the sender went away")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > MOST_BODY_BYTES:
+            raise RefusedDelivery(413, "the body is over 25 MB")
+        take(len(part))
+        parts.append(part)
+        if not message.get("more_body", False):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def _answer(send: Send, status: int, content: dict[str, object]) -> None:
+    body = json.dumps(content).encode()
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+    ]
+    if status >= 400:
+        headers.append((b"connection", b"close"))  # nobody reads what is left of the body
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,5 @@
+"""Fixtures of the contract tests."""
+
+from tests.contract.store_support import migrated, world
+
+__all__ = ["migrated", "world"]

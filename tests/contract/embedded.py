@@ -1,0 +1,144 @@
+"""What the tests of the embedded runtime share: a gate that remembers, and sessions to open."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import SecretStr
+from pydantic_ai.models import Model
+
+from app.adapters.processes import ProcessGroups
+from app.adapters.runtimes.embedded import Bounds, EmbeddedRuntime, ModelAccess, models_of
+from app.core.breaker import Answer, Verdict
+from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.ports import ModelUsage, Session, SessionOrder, ToolCall, ToolResult
+from app.scripted.model import scripted_model
+from app.scripted.script import Call, ComputedStep, Script, Scripts, Step
+from app.scripted.server import ScriptedServer
+
+KEY = "sk-canary-4f1d2b"
+WIRES = ("openai:gpt-4o", "anthropic:scripted", "anthropic:claude-haiku-4-5", "scripted:")
+"""OpenAI as JSON, Anthropic as JSON, Anthropic as server-sent events, and no wire at all."""
+SUMMARY_PROMPT = f"{SUMMARY_MARK}. Stop and report."
+QUICK = Bounds(first_retry_seconds=0.01, request_seconds=5.0)
+
+
+@dataclass
+class RecordingGate:
+    """Allows as many tool calls as it is told, then halts once, then denies."""
+
+    most_tools: int = 1_000
+    warn_at: int | None = None
+    most_turns: int = 1_000
+    allowed: list[ToolCall] = field(default_factory=list)
+    refused: list[ToolCall] = field(default_factory=list)
+    ended: list[tuple[ToolCall, ToolResult]] = field(default_factory=list)
+    usage: list[ModelUsage] = field(default_factory=list)
+    turns: int = 0
+    before: Callable[[ToolCall], object] = lambda call: None
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def before_turn(self) -> Verdict:
+        if self.turns >= self.most_turns:
+            return Verdict(Answer.HALT, "TRIPPED: max_turns")
+        self.turns += 1
+        return Verdict(Answer.ALLOW)
+
+    async def before_tool(self, call: ToolCall) -> Verdict:
+        async with self._lock:
+            await asyncio.sleep(0)
+            self.before(call)
+            if len(self.allowed) >= self.most_tools:
+                self.refused.append(call)
+                first = len(self.refused) == 1
+                return Verdict(Answer.HALT if first else Answer.DENY, "TRIPPED: max_tool_calls")
+            self.allowed.append(call)
+            if len(self.allowed) == self.warn_at:
+                return Verdict(Answer.WARN, "WRAP UP: close to max_tool_calls")
+            return Verdict(Answer.ALLOW)
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+        self.ended.append((call, result))
+
+    async def used(self, usage: ModelUsage) -> None:
+        self.usage.append(usage)
+
+
+def story(*steps: Step | ComputedStep, **more: object) -> Scripts:
+    """One script, started by `SCENARIO:story`."""
+    script = Script("story", steps, **more)  # type: ignore[arg-type]
+    return Scripts((script,), (SUMMARY_MARK, COMPACTION_MARK))
+
+
+def bash(command: str, **more: object) -> Call:
+    return Call("bash", {"command": command, **more})
+
+
+@dataclass
+class World:
+    """A workspace, a gate, and sessions opened on them."""
+
+    directory: Path
+    scripts: Scripts
+    model: str = "scripted:"
+    gate: RecordingGate = field(default_factory=RecordingGate)
+    bounds: Bounds = QUICK
+    tools: Sequence[str] | None = None
+    server: ScriptedServer | None = None
+
+    @property
+    def workspace(self) -> Path:
+        return self.directory / "workspace"
+
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Session]:
+        """A session in the same directories as the ones before; closed at the end."""
+        self.workspace.mkdir(exist_ok=True)
+        runtime = EmbeddedRuntime(ProcessGroups(), self._make_model, self.bounds)
+        session = await runtime.open(self.order(), self.gate)
+        try:
+            yield session
+        finally:
+            await session.close()
+
+    def order(self) -> SessionOrder:
+        return SessionOrder(
+            agent="octo/demo#1/bug-fix/1",
+            system_prompt="You are a test.",
+            model=self.model,
+            workspace=self.workspace,
+            session_directory=self.directory / "session",
+            environment={"PATH": "/usr/bin:/bin", "HOME": str(self.directory), "LANG": "C.UTF-8"},
+            tools=None if self.tools is None else tuple(self.tools),
+        )
+
+    def _make_model(self, name: str) -> Model:
+        if name == "scripted:":
+            return scripted_model(self.scripts)
+        if self.server is None:
+            raise AssertionError("a wire needs a server")
+        suffix = "/v1" if name.startswith("openai:") else ""
+        return models_of(ModelAccess(SecretStr(KEY), self.server.url + suffix))(name)
+
+
+async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
+    """Wait for a condition; fails when it does not come."""
+    async with asyncio.timeout(seconds):
+        while not condition():  # noqa: ASYNC110 (files and processes set no event)
+            await asyncio.sleep(0.005)
+
+
+def processes_holding(marker: str) -> list[int]:
+    """Living processes with this text in their command line."""
+    found = []
+    for directory in Path("/proc").iterdir():
+        if directory.name.isdigit():
+            try:
+                line = (directory / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if marker.encode() in line:
+                found.append(int(directory.name))
+    return found

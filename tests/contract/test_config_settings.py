@@ -1,0 +1,162 @@
+"""The environment: what it may say, what is refused, and that no secret is ever shown."""
+
+from pathlib import Path
+
+import pytest
+
+from app.config.settings import (
+    MAX_SECRET_FILE_BYTES,
+    SECRETS,
+    SettingsError,
+    git_url_of,
+    load_local_settings,
+    load_settings,
+)
+
+CANARY = "canary-3f9a"
+PEM = f"-----BEGIN RSA PRIVATE KEY-----\n{CANARY}\n-----END RSA PRIVATE KEY-----"
+APP = {
+    "SQUADRON_GITHUB_APP_ID": "12",
+    "SQUADRON_GITHUB_PRIVATE_KEY": PEM,
+    "SQUADRON_WEBHOOK_SECRET": f"{CANARY}-webhook",
+}
+
+
+def refused(environ: dict[str, str]) -> tuple[str, ...]:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(environ)
+    assert str(caught.value) == "\n".join(caught.value.problems)
+    assert CANARY not in str(caught.value)
+    return caught.value.problems
+
+
+def test_an_empty_environment_has_its_defaults_and_says_what_serving_needs() -> None:
+    settings = load_settings({})
+    data = Path.cwd() / ".squadron-data"
+    assert settings.data_dir == data
+    assert settings.database_url.get_secret_value() == f"sqlite:///{data}/squadron.sqlite3"
+    assert settings.github_api_url == "https://api.github.com"
+    assert settings.github_git_url == "https://github.com"
+    assert (settings.model, settings.config, settings.admin_token) == (None, None, None)
+    assert settings.problems_for_serving() == (
+        "SQUADRON_GITHUB_APP_ID is not set or empty: set it to the App id of your GitHub App",
+        "SQUADRON_GITHUB_PRIVATE_KEY is not set or empty: set it "
+        "(or SQUADRON_GITHUB_PRIVATE_KEY_FILE) to a private key of your GitHub App",
+        "SQUADRON_WEBHOOK_SECRET is not set or empty: set it (or SQUADRON_WEBHOOK_SECRET_FILE) "
+        "to the webhook secret of your GitHub App; without it anybody could send orders",
+    )
+
+
+@pytest.mark.parametrize("secret", ["", "  "])
+def test_an_empty_webhook_secret_is_as_good_as_none(secret: str) -> None:
+    (problem,) = load_settings({**APP, "SQUADRON_WEBHOOK_SECRET": secret}).problems_for_serving()
+    assert problem.startswith("SQUADRON_WEBHOOK_SECRET is not set or empty")
+
+
+def test_a_complete_environment_is_enough_to_serve() -> None:
+    settings = load_settings(
+        {**APP, "SQUADRON_MODEL": "openai:gpt-5", "SQUADRON_MODEL_BASE_URL": "http://[::1]:9/v1/"}
+    )
+    assert settings.problems_for_serving() == ()
+    assert settings.github_app_id == 12
+    assert settings.model_base_url == "http://[::1]:9/v1"
+    assert settings.webhook_secret is not None
+    assert settings.webhook_secret.get_secret_value() == f"{CANARY}-webhook"
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_every_secret_can_come_from_a_file_and_is_never_shown(name: str, tmp_path: Path) -> None:
+    value = {"GITHUB_PRIVATE_KEY": PEM, "DATABASE_URL": f"postgresql://u:{CANARY}@h/d"}.get(
+        name, f"{CANARY}-of-{name}"
+    )
+    file = tmp_path / "secret"
+    file.write_text(f"{value}\n")
+    settings = load_settings({f"SQUADRON_{name}_FILE": str(file)})
+    read = getattr(settings, name.lower()).get_secret_value()
+    assert read == value.replace("postgresql://", "postgresql+psycopg://")
+    assert CANARY not in f"{settings!r} {settings}"
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_set_twice_or_in_an_unusable_file_is_refused(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    variable = f"SQUADRON_{name}_FILE"
+    assert refused({variable: str(file)}) == (
+        f"{variable} names {file}, which cannot be read: No such file or directory",
+    )
+    file.write_text("\n")
+    assert refused({variable: str(file)}) == (f"{variable} names {file}, which is empty",)
+    file.write_bytes(b"\xff" + CANARY.encode())
+    assert refused({variable: str(file)}) == (f"{variable} names {file}, which is not UTF-8 text",)
+    file.write_bytes(CANARY.encode() * MAX_SECRET_FILE_BYTES)
+    assert refused({variable: str(file)}) == (
+        f"{variable} names {file}, which is larger than 64 kB",
+    )
+    file.write_text({"GITHUB_PRIVATE_KEY": PEM, "DATABASE_URL": "sqlite:///x"}.get(name, CANARY))
+    assert f"SQUADRON_{name} and {variable} are both set: set only one" in refused(
+        {variable: str(file), f"SQUADRON_{name}": CANARY}
+    )
+
+
+def test_all_mistakes_are_said_at_once_without_any_value() -> None:
+    assert refused(
+        {
+            "SQUADRON_GITHUB_APP_ID": f"x{CANARY}",
+            "SQUADRON_GITHUB_PRIVATE_KEY": f"-----BEGIN KEY-----\\n{CANARY}\\n-----END KEY-----",
+            "SQUADRON_GITHUB_API_URL": f"https://u:{CANARY}@api.github.com",
+            "SQUADRON_DATABASE_URL": f"mysql://u:{CANARY}@h/d",
+            "SQUADRON_MODEL": "gpt-5",
+            "SQUADRON_MODEL_BASE_URL": "https://h:notaport",
+        }
+    ) == (
+        "SQUADRON_GITHUB_API_URL must be an address like https://host/path, without credentials",
+        "SQUADRON_GITHUB_APP_ID must be the App's numeric id",
+        "SQUADRON_GITHUB_PRIVATE_KEY is not a PEM file's text (did its line breaks get lost? "
+        "SQUADRON_GITHUB_PRIVATE_KEY_FILE takes the file as it is)",
+        "SQUADRON_DATABASE_URL must start with postgresql:// or sqlite:///",
+        'SQUADRON_MODEL must be provider:name (like openai:gpt-5), not "gpt-5"',
+        "SQUADRON_MODEL_BASE_URL must be an address like https://host/path, without credentials",
+    )
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///", "x.db", "postgresql+asyncpg://h/d"])
+def test_a_database_that_cannot_keep_anything_is_refused(url: str) -> None:
+    assert refused({"SQUADRON_DATABASE_URL": url}) == (
+        "SQUADRON_DATABASE_URL must start with postgresql:// or sqlite:///",
+    )
+
+
+def test_local_commands_do_not_need_to_be_able_to_read_github_s_secrets() -> None:
+    unreadable = {"SQUADRON_GITHUB_PRIVATE_KEY_FILE": "/nonexistent", "SQUADRON_CONFIG": "op.yaml"}
+    settings = load_local_settings({**unreadable, "SQUADRON_DATABASE_URL": "sqlite:////x.db"})
+    assert settings.database_url.get_secret_value() == "sqlite:////x.db"
+    assert settings.config == Path.cwd() / "op.yaml"
+    assert settings.github_private_key is None
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        ("postgresql://u@h/d", "postgresql+psycopg://u@h/d"),
+        ("postgres://u@h/d", "postgresql+psycopg://u@h/d"),
+        ("postgresql+psycopg://u@h/d", "postgresql+psycopg://u@h/d"),
+        ("sqlite:///x.db", "sqlite:///x.db"),
+    ],
+)
+def test_database_addresses_are_normalised_once(given: str, used: str) -> None:
+    settings = load_settings({"SQUADRON_DATABASE_URL": given})
+    assert settings.database_url.get_secret_value() == used
+
+
+@pytest.mark.parametrize(
+    ("api", "git"),
+    [
+        ("https://api.github.com", "https://github.com"),
+        ("https://api.octo.ghe.com", "https://octo.ghe.com"),
+        ("https://git.example.org/api/v3", "https://git.example.org"),
+        ("http://127.0.0.1:8080", "http://127.0.0.1:8080"),
+    ],
+)
+def test_the_git_address_follows_the_rest_address(api: str, git: str) -> None:
+    assert git_url_of(api) == git
+    assert load_settings({"SQUADRON_GITHUB_API_URL": f"{api}/"}).github_git_url == git

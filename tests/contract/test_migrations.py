@@ -1,0 +1,129 @@
+"""Migrations make what the models say, over data, and touch nobody else's tables."""
+
+import threading
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import alembic.autogenerate
+import pytest
+import sqlalchemy as sa
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+
+from app.adapters.store.database import migrate, migration_config
+from app.adapters.store.migrations import VERSION_TABLE, is_ours
+from app.adapters.store.tables import METADATA, PREFIX
+from tests.contract.store_support import DATABASES, NOON, QUEUED_WORK, an_empty_database
+
+
+@pytest.fixture(params=DATABASES)
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[sa.Engine]:
+    with an_empty_database(request.param, tmp_path) as engine:
+        yield engine
+
+
+def _differences(engine: sa.Engine) -> list[Any]:
+    with engine.connect() as connection:
+        context = MigrationContext.configure(
+            connection,
+            opts={
+                "include_name": is_ours,
+                "version_table": VERSION_TABLE,
+                "compare_type": True,
+                "compare_server_default": True,
+            },
+        )
+        return list(alembic.autogenerate.compare_metadata(context, METADATA))
+
+
+def test_models_and_migrations_agree_and_other_tables_are_left_alone(empty: sa.Engine) -> None:
+    QUEUED_WORK.create(empty)
+    migrate(empty)
+    assert _differences(empty) == []
+    names = sa.inspect(empty).get_table_names()
+    assert QUEUED_WORK.name in names
+    assert {name for name in names if name.startswith(PREFIX)} == {
+        *METADATA.tables,
+        VERSION_TABLE,
+    }
+
+
+def test_a_forgotten_migration_would_be_seen(empty: sa.Engine) -> None:
+    migrate(empty)
+    with empty.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE sq_agents DROP COLUMN note")
+        connection.exec_driver_sql("DROP INDEX sq_agents_state")
+    assert {difference[0] for difference in _differences(empty)} == {"add_column", "add_index"}
+
+
+def test_migrating_again_changes_nothing(empty: sa.Engine) -> None:
+    migrate(empty)
+    _fill(empty, 1)
+    migrate(empty)
+    assert _counts(empty) == dict.fromkeys(METADATA.tables, 1)
+
+
+def test_two_processes_may_start_at_once(empty: sa.Engine) -> None:
+    failures: list[BaseException] = []
+
+    def start() -> None:
+        try:
+            migrate(empty)
+        except BaseException as error:
+            failures.append(error)
+
+    starts = [threading.Thread(target=start) for _ in range(4)]
+    for thread in starts:
+        thread.start()
+    for thread in starts:
+        thread.join(60)
+    assert failures == []
+    assert _differences(empty) == []
+
+
+def test_each_migration_runs_over_filled_tables(empty: sa.Engine) -> None:
+    scripts = ScriptDirectory.from_config(migration_config())
+    revisions = [script.revision for script in scripts.walk_revisions()][::-1]
+    for number, revision in enumerate(revisions, 1):
+        migrate(empty, revision)
+        _fill(empty, number)
+    assert set(_counts(empty)) == set(METADATA.tables)
+    assert min(_counts(empty).values()) >= 1
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(empty: sa.Engine) -> None:
+    with empty.begin() as connection:  # the last table of the first migration is in its way
+        connection.exec_driver_sql("CREATE TABLE sq_effects (id INTEGER)")
+    with pytest.raises(sa.exc.DBAPIError):
+        migrate(empty)
+    assert sa.inspect(empty).get_table_names() == ["sq_effects"]
+
+
+def _our_tables(engine: sa.Engine) -> list[sa.Table]:
+    metadata = sa.MetaData()
+    metadata.reflect(engine, only=lambda name, _: is_ours(name, "table", {}))
+    return [table for table in metadata.sorted_tables if table.name != VERSION_TABLE]
+
+
+def _fill(engine: sa.Engine, number: int) -> None:
+    """One row a table, whatever its columns are; equal texts make foreign keys fit."""
+    samples: dict[type, object] = {
+        str: f"text {number}",
+        int: number,
+        bytes: b"bytes",
+        datetime: NOON,
+    }
+    with engine.begin() as connection:
+        for table in _our_tables(engine):
+            row = {column.name: samples[column.type.python_type] for column in table.columns}
+            connection.execute(sa.insert(table), row)
+
+
+def _counts(engine: sa.Engine) -> dict[str, int]:
+    with engine.connect() as connection:
+        return {
+            table.name: connection.scalar(sa.select(sa.func.count()).select_from(table)) or 0
+            for table in _our_tables(engine)
+        }

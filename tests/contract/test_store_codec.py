@@ -1,0 +1,87 @@
+"""What is stored is what comes back."""
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.adapters.store.codec import decode_event, encode_event
+from app.core.events import AgentEvent, Kept, Layer, SuiteAsked, ToolAsked, Trip, Tripped
+from tests.contract.store_support import NOON
+
+KINDS = get_args(AgentEvent)
+
+
+def values(hint: Any) -> st.SearchStrategy[Any]:
+    """Values of a type, with every field of a dataclass drawn, defaults or not."""
+    if is_dataclass(hint):
+        hints = get_type_hints(hint)
+        return st.builds(hint, **{field.name: values(hints[field.name]) for field in fields(hint)})
+    if get_origin(hint) in (Union, UnionType):
+        return st.one_of([values(one) for one in get_args(hint)])
+    if hint is datetime:
+        return st.datetimes(timezones=st.just(UTC))
+    if hint is float:
+        return st.floats(allow_nan=False, allow_infinity=False)
+    return st.from_type(hint)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_every_event_comes_back_as_it_was(kind: type[AgentEvent]) -> None:
+    @settings(max_examples=60, deadline=None, derandomize=True)
+    @given(values(kind))
+    def comes_back(event: AgentEvent) -> None:
+        back = decode_event(encode_event(event))
+        assert back == event
+        assert type(back) is kind
+        assert hash(back) == hash(event)  # frozen all the way down: tuples, not lists
+        assert back.at.utcoffset() == event.at.utcoffset()
+
+    comes_back()
+
+
+def test_the_generator_reaches_what_is_nested() -> None:
+    """Or the test above would say nothing about suites and trips."""
+    asked: list[ToolAsked] = []
+
+    @settings(max_examples=60, deadline=None, derandomize=True, database=None)
+    @given(values(ToolAsked))
+    def draw(event: ToolAsked) -> None:
+        asked.append(event)
+
+    draw()
+    assert any(isinstance(event.suite, SuiteAsked) for event in asked)
+
+
+def test_the_form_of_an_event_is_stable() -> None:
+    """Logs of earlier versions have to be read for ever."""
+    trip = Trip(
+        limit="max_turns", observed=3.0, maximum=None, layer=Layer.HOOK, at=NOON, reason="Too many."
+    )
+    assert encode_event(Tripped(at=NOON, trip=trip)) == (
+        '{"type":"Tripped","at":"2026-05-04T12:00:00.123456Z","trip":{"limit":"max_turns",'
+        '"observed":3.0,"maximum":null,"layer":"hook","at":"2026-05-04T12:00:00.123456Z",'
+        '"reason":"Too many."}}'
+    )
+
+
+def test_text_that_is_no_utf8_is_replaced() -> None:
+    event = Kept(at=NOON, sha=None, pushed=False, problem="half a \ud83d pair")
+    back = decode_event(encode_event(event))
+    assert back == Kept(at=NOON, sha=None, pushed=False, problem="half a ? pair")
+
+
+@pytest.mark.parametrize("text", ['{"type":"Exploded"}', '{"at":"2026-05-04T12:00:00Z"}'])
+def test_an_unknown_event_is_an_error(text: str) -> None:
+    with pytest.raises(KeyError):
+        decode_event(text)
+
+
+def test_every_event_has_a_name_of_its_own() -> None:
+    names: Mapping[str, type] = {kind.__name__: kind for kind in KINDS}
+    assert len(names) == len(KINDS)

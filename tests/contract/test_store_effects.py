@@ -1,0 +1,49 @@
+"""Effects: remembered as they are, found when they are due."""
+
+from dataclasses import replace
+
+from app.core.agent import Effect, EffectName, EffectState
+from tests.contract.store_support import NOON, World, later
+
+
+async def test_an_effect_comes_back_as_it_was_last_saved(world: World) -> None:
+    agent = (await world.an_active()).id
+    plain = Effect(EffectName.ISSUE)
+    full = Effect(
+        EffectName.COMMENT,
+        EffectState.REFUSED,
+        url="https://github.example/octo/demo/issues/12#issuecomment-9",
+        number=9_000_000_000,
+        content="5d41402a",
+        attempts=3,
+        error="403: locked \0",
+        due_at=later(60),
+        edits=(NOON, later(30)),
+        detail={"head": "a" * 40},
+    )
+    await world.store.save_effect(agent, plain)
+    await world.store.save_effect(agent, replace(full, error="", detail={}))
+    await world.store.save_effect(agent, full)
+    found = await world.store.effects(agent)
+    assert list(found) == [EffectName.COMMENT, EffectName.ISSUE]
+    assert found[EffectName.ISSUE] == plain
+    assert found[EffectName.COMMENT] == replace(full, error="403: locked \N{REPLACEMENT CHARACTER}")
+
+
+async def test_agents_whose_effects_are_due_are_found(world: World) -> None:
+    due, at_once, not_yet, done, refused = [(await world.an_active(n)).id for n in range(1, 6)]
+    for agent, effect in (
+        (due, Effect(EffectName.CHECK, due_at=NOON)),
+        (due, Effect(EffectName.ISSUE)),
+        (at_once, Effect(EffectName.CHECK)),
+        (not_yet, Effect(EffectName.CHECK, due_at=later(1))),
+        (done, Effect(EffectName.CHECK, EffectState.DONE)),
+        (refused, Effect(EffectName.CHECK, EffectState.REFUSED, due_at=NOON)),
+    ):
+        await world.store.save_effect(agent, effect)
+    assert await world.store.agents_with_due_effects(NOON) == [due, at_once]
+    assert await world.store.agents_with_due_effects(later(1)) == [due, at_once, not_yet]
+
+
+async def test_an_agent_without_effects_has_none(world: World) -> None:
+    assert await world.store.effects((await world.an_active()).id) == {}

@@ -1,0 +1,101 @@
+"""The inbox: accepted once, looked at once, forgotten later."""
+
+import asyncio
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+import pytest
+
+from app.ports import Delivery, Work
+from tests.contract.store_support import NOON, OutOfOrder, World, later
+
+
+def a_delivery(number: int, seconds: float = 0, body: bytes = b'{"action":"labeled"}') -> Delivery:
+    return Delivery(f"delivery-{number}", "issues", body, later(seconds))
+
+
+async def test_a_delivery_comes_back_byte_for_byte(world: World) -> None:
+    sent = a_delivery(1, body=bytes(range(256)) * 30)
+    assert await world.store.accept(sent)
+    assert await world.store.delivery(sent.id) == sent
+    assert await world.store.delivery("delivery-2") is None
+
+
+def test_each_delivery_is_accepted_exactly_once(world: World) -> None:
+    """Eight event loops in eight threads, each with all ids twice, in different orders."""
+    numbers = range(60)
+
+    async def all_twice(thread: int) -> list[tuple[int, bool]]:
+        order = [*numbers, *numbers]
+        Random(thread).shuffle(order)
+        accepted = await asyncio.gather(
+            *(world.store.accept(a_delivery(number)) for number in order)
+        )
+        return list(zip(order, accepted, strict=True))
+
+    with ThreadPoolExecutor(8) as threads:
+        answers = [
+            answer
+            for part in threads.map(lambda thread: asyncio.run(all_twice(thread)), range(8))
+            for answer in part
+        ]
+    assert Counter(number for number, accepted in answers if accepted) == Counter(numbers)
+    waiting = asyncio.run(world.store.undispatched(1_000))
+    assert {delivery.id for delivery in waiting} == {a_delivery(n).id for n in numbers}
+
+
+async def test_of_equal_ids_in_one_transaction_the_first_is_kept(world: World) -> None:
+    bodies = [b"1", b"2", b"3"]
+    accepted = await asyncio.gather(
+        *(world.store.accept(a_delivery(1, body=body)) for body in bodies)
+    )
+    assert accepted == [True, False, False]
+    kept = await world.store.delivery("delivery-1")
+    assert kept is not None
+    assert kept.body == b"1"
+
+
+async def test_the_oldest_are_looked_at_first(world: World) -> None:
+    for number, seconds in ((1, 3), (2, 1), (3, 2)):
+        await world.store.accept(a_delivery(number, seconds))
+    assert [d.id for d in await world.store.undispatched(2)] == ["delivery-2", "delivery-3"]
+
+
+async def test_dispatching_marks_and_enqueues(world: World) -> None:
+    for number in (1, 2, 3):
+        await world.store.accept(a_delivery(number))
+    await world.store.dispatch(["delivery-1"], [Work.to_handle("delivery-2")])
+    assert [d.id for d in await world.store.undispatched(10)] == ["delivery-3"]
+    assert world.queued() == ["delivery:delivery-2"]
+    assert await world.store.delivery("delivery-2") == a_delivery(2)
+    assert not await world.store.accept(a_delivery(1))
+
+
+async def test_a_dispatch_that_cannot_enqueue_marks_nothing(world: World) -> None:
+    await world.store.accept(a_delivery(1))
+    await world.store.accept(a_delivery(2))
+    world.queue_is_broken = True
+    with pytest.raises(OutOfOrder):
+        await world.store.dispatch(["delivery-1"], [Work.to_handle("delivery-2")])
+    assert len(await world.store.undispatched(10)) == 2
+    assert world.queued() == []
+
+
+async def test_old_bodies_are_forgotten_and_ids_are_not(world: World) -> None:
+    for number in range(4):
+        await world.store.accept(a_delivery(number, seconds=number))
+    await world.store.dispatch(["delivery-0", "delivery-3"], [Work.to_handle("delivery-1")])
+    assert await world.store.forget_deliveries(later(3)) == 2
+    assert await world.store.forget_deliveries(later(3)) == 0
+    assert await world.store.delivery("delivery-0") is None
+    assert not await world.store.accept(a_delivery(0))
+    assert [d.id for d in await world.store.undispatched(10)] == ["delivery-2"]
+    assert await world.store.delivery("delivery-3") is not None
+
+
+async def test_more_bodies_are_forgotten_than_fit_a_transaction(world: World) -> None:
+    ids = [a_delivery(number).id for number in range(1_100)]
+    await asyncio.gather(*(world.store.accept(Delivery(one, "x", b"", NOON)) for one in ids))
+    await world.store.dispatch(ids, [])
+    assert await world.store.forget_deliveries(later(1)) == len(ids)

@@ -1,0 +1,111 @@
+"""The event log: one writer at a time, no gaps, and its fold is what was counted live."""
+
+import asyncio
+import itertools
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.core.agent import AgentId
+from app.core.counters import Counters, after, fold
+from app.core.events import AgentEvent, Finished, ModelCalled, Ticked, ToolAsked, TurnAsked
+from app.core.lifecycle import Signal
+from app.ports import Changes
+from tests.contract.store_support import World, later
+from tests.contract.test_store_codec import KINDS, values
+
+TICK = Ticked(at=later(2))
+TURN = TurnAsked(at=later(3))
+
+
+async def test_events_come_back_in_order(world: World) -> None:
+    active = await world.an_active()
+    events = [TICK, TURN, TICK]
+    assert await world.store.append(active.id, 0, 3, events)
+    assert await world.store.append(active.id, 0, 6, [TURN])
+    assert (await world.store.log(active.id))[2:] == [*events, TURN]
+
+
+async def test_whoever_was_superseded_appends_nothing(world: World) -> None:
+    active = await world.an_active()
+    for segment, first_seq in ((0, 2), (0, 4), (1, 3)):
+        assert not await world.store.append(active.id, segment, first_seq, [TURN, TURN])
+    stranger = AgentId("octo/demo", 1, "bug-fix", 1)
+    assert not await world.store.append(stranger, 0, 1, [TURN])
+    assert len(await world.store.log(active.id)) == 2
+
+
+async def test_nothing_is_appended_once_the_agent_has_moved(world: World) -> None:
+    active = await world.an_active()
+    done = Finished(at=later(9), why="issue closed")
+    assert await world.store.move(active, Signal.TAKEN_AWAY, [done], Changes())
+    assert not await world.store.append(active.id, 0, 4, [TURN])
+
+
+async def test_of_many_who_append_at_one_place_one_does(world: World) -> None:
+    active = await world.an_active()
+    answers = await asyncio.gather(
+        *(world.store.append(active.id, 0, 3, [TURN, TICK]) for _ in range(30))
+    )
+    assert sum(answers) == 1
+    assert (await world.store.log(active.id))[2:] == [TURN, TICK]
+
+
+async def test_appends_that_follow_each_other_share_a_transaction(world: World) -> None:
+    active = await world.an_active()
+    answers = await asyncio.gather(
+        *(world.store.append(active.id, 0, 3 + number, [TURN]) for number in range(30))
+    )
+    assert all(answers)
+    assert len(await world.store.log(active.id)) == 32
+
+
+async def test_many_agents_append_at_once(world: World) -> None:
+    agents = [await world.an_active(issue) for issue in range(1, 41)]
+    for first_seq in (3, 4, 5):
+        answers = await asyncio.gather(
+            *(world.store.append(agent.id, 0, first_seq, [TURN]) for agent in agents),
+            *(world.store.append(agent.id, 9, first_seq, [TICK]) for agent in agents),
+        )
+        assert answers == [True] * 40 + [False] * 40
+    for agent in agents:
+        assert (await world.store.log(agent.id))[2:] == [TURN] * 3
+
+
+async def test_tokens_are_added_to_the_row(world: World) -> None:
+    active = await world.an_active()
+    called = ModelCalled(at=later(2), model="m", input_tokens=10, output_tokens=3)
+    assert await world.store.append(active.id, 0, 3, [called, TICK, called])
+    assert not await world.store.append(active.id, 0, 3, [called])
+    asked = ToolAsked(at=later(3), call="1", tool="bash", what="ls")
+    assert await world.store.append(active.id, 0, 6, [asked])
+    agent = await world.store.agent(active.id)
+    assert agent is not None
+    assert (agent.input_tokens, agent.output_tokens) == (20, 6)
+
+
+_issues = itertools.count(1)
+
+
+@settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.lists(st.lists(st.one_of([values(kind) for kind in KINDS]), max_size=4), max_size=5))
+def test_the_fold_of_the_log_is_what_was_counted_live(
+    world: World, parts: list[list[AgentEvent]]
+) -> None:
+    async def story() -> None:
+        active = await world.an_active(next(_issues))
+        live: Counters = fold(await world.store.log(active.id))
+        next_seq = 3
+        for part in parts:
+            assert await world.store.append(active.id, 0, next_seq, part)
+            next_seq += len(part)
+            for event in part:
+                live = after(live, event)
+            assert fold(await world.store.log(active.id)) == live
+
+    asyncio.run(story())

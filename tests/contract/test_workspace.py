@@ -1,0 +1,683 @@
+"""GitWorkspace against a real git remote over HTTP."""
+
+import asyncio
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.adapters.processes import ProcessGroups
+from app.adapters.workspace import GitWorkspace, agent_directory
+from app.adapters.workspace.places import locked
+from app.adapters.workspace.stage import unquoted
+from app.ports import (
+    CheckoutOrder,
+    Processes,
+    Refused,
+    Repository,
+    Workspace,
+    WorkspaceFailed,
+)
+from tests.contract.git_remote import REPOSITORY, TOKEN, GitRemote, git, serving
+
+BRANCH = "squadron/bug-fix/issue-12"
+ORDER = CheckoutOrder(
+    agent="octo/demo#12/bug-fix/1",
+    repository=REPOSITORY,
+    default_branch="main",
+    branch=BRANCH,
+    author_name="squadron[bot]",
+    author_email="7+squadron[bot]@users.noreply.github.com",
+)
+MESSAGE = "Keep the work of bug-fix on #12"
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Iterator[GitRemote]:
+    with serving(tmp_path / "remote") as served:
+        yield served
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def workspace(remote: GitRemote, data: Path) -> GitWorkspace:
+    return GitWorkspace(data, remote.url, remote.token, ProcessGroups())
+
+
+def write(directory: Path, name: str, text: str) -> None:
+    (directory / name).parent.mkdir(parents=True, exist_ok=True)
+    (directory / name).write_text(text)
+
+
+def commit(directory: Path, name: str, text: str, subject: str) -> str:
+    """What an agent does in its clone."""
+    write(directory, name, text)
+    git(directory, "add", "-A")
+    git(directory, "commit", "-q", "-m", subject)
+    return git(directory, "rev-parse", "HEAD")
+
+
+def test_it_is_the_port(workspace: GitWorkspace) -> None:
+    port: Workspace = workspace
+    processes: Processes = ProcessGroups()
+    assert port is not None
+    assert processes is not None
+
+
+# --- prepare ---------------------------------------------------------------------------------
+
+
+async def test_the_branch_starts_with_an_empty_commit_of_its_own(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    checkout = await workspace.prepare(ORDER)
+    assert checkout.is_fresh
+    assert checkout.base_sha == remote.head("main")
+    assert checkout.head_sha == remote.head(BRANCH) != remote.head("main")
+    about = git(remote.bare, "show", "--stat", "--format=%P|%an|%ce|%B", checkout.head_sha)
+    parent, author, committer, message = about.split("|")
+    assert (parent, author) == (checkout.base_sha, ORDER.author_name)
+    assert committer == ORDER.author_email
+    assert ORDER.agent in message
+    assert "changed" not in message  # no files
+
+
+async def test_the_clone_is_the_agents_own(workspace: GitWorkspace, data: Path) -> None:
+    checkout = await workspace.prepare(ORDER)
+    clone = checkout.directory
+    assert clone == agent_directory(data, ORDER.agent) / "workspace"
+    assert (clone / "app.py").read_text() == "print('hello')\n"
+    assert git(clone, "symbolic-ref", "HEAD") == f"refs/heads/{BRANCH}"
+    assert git(clone, "rev-parse", "origin/main") == checkout.base_sha
+    assert git(clone, "status", "--porcelain") == ""
+    assert git(clone, "remote") == ""
+    assert git(clone, "config", "user.name") == ORDER.author_name
+    assert git(clone, "config", "user.email") == ORDER.author_email
+    assert not (clone / ".git/objects/info/alternates").exists()
+    shared = [path for path in clone.rglob("*") if path.is_file() and path.stat().st_nlink > 1]
+    assert shared == []
+
+
+async def test_an_existing_clone_is_left_as_the_agent_left_it(workspace: GitWorkspace) -> None:
+    first = await workspace.prepare(ORDER)
+    write(first.directory, "half.py", "unfinished")
+    own = commit(first.directory, "own.py", "x", "Own")
+    write(first.directory, "half.py", "changed again")
+    again = await workspace.prepare(ORDER)
+    assert again == replace(first, is_fresh=False)
+    assert git(first.directory, "rev-parse", "HEAD") == own
+    assert (first.directory / "half.py").read_text() == "changed again"
+
+
+async def test_a_retry_takes_the_branch_over(workspace: GitWorkspace, remote: GitRemote) -> None:
+    first = await workspace.prepare(ORDER)
+    write(first.directory, "fix.py", "x = 1\n")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    remote.commit({"later.py": ""}, "Main moves on")
+    second = await workspace.prepare(replace(ORDER, agent="octo/demo#12/bug-fix/2"))
+    assert second.is_fresh
+    assert (second.base_sha, second.head_sha) == (first.base_sha, kept.sha)
+    assert (second.directory / "fix.py").read_text() == "x = 1\n"
+
+
+async def test_a_clone_that_was_cut_off_is_made_anew(
+    workspace: GitWorkspace, data: Path, remote: GitRemote
+) -> None:
+    half = agent_directory(data, ORDER.agent) / "workspace.unfinished"
+    write(half, ".git/HEAD", "garbage")
+    write(half, "stale.py", "stale")
+    unfinished_mirror = data / "mirrors/octo/demo.git.unfinished"
+    write(unfinished_mirror, "HEAD", "garbage")
+    checkout = await workspace.prepare(ORDER)
+    assert checkout.is_fresh
+    assert sorted(os.listdir(checkout.directory)) == [".git", ".gitignore", "app.py"]  # noqa: PTH208
+    assert not half.exists()
+    assert remote.head(BRANCH) == checkout.head_sha
+
+
+async def test_locks_of_a_killed_git_are_no_obstacle(workspace: GitWorkspace, data: Path) -> None:
+    checkout = await workspace.prepare(ORDER)
+    write(checkout.directory, "fix.py", "x = 1\n")
+    handover = checkout.directory.parent / "handover.git"
+    for lock in (
+        data / "mirrors/octo/demo.git/packed-refs.lock",
+        data / "mirrors/octo/demo.git/refs/heads/main.lock",
+        handover / "keep.index.lock",
+        handover / "fingerprint.index.lock",
+        handover / "refs/squadron/kept.lock",
+        checkout.directory / ".git/index.lock",
+    ):
+        lock.touch()
+    await workspace.fingerprint(checkout.directory)
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.is_pushed
+    assert kept.problem == ""
+
+
+async def test_a_branch_deleted_by_somebody_comes_back(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    checkout = await workspace.prepare(ORDER)
+    git(remote.bare, "update-ref", "-d", f"refs/heads/{BRANCH}")
+    again = await workspace.prepare(ORDER)
+    assert again.head_sha == checkout.head_sha == remote.head(BRANCH)
+
+
+async def test_many_agents_of_one_repository_start_at_once(
+    workspace: GitWorkspace, remote: GitRemote, data: Path
+) -> None:
+    orders = [
+        replace(ORDER, agent=f"octo/demo#{number}/pm/1", branch=f"squadron/pm/issue-{number}")
+        for number in range(1, 5)
+    ]
+    other_worker = GitWorkspace(data, remote.url, remote.token, ProcessGroups())
+    checkouts = await asyncio.gather(
+        *(workspace.prepare(order) for order in orders[:2]),
+        *(other_worker.prepare(order) for order in orders[2:]),
+    )
+    assert [remote.head(order.branch) for order in orders] == [
+        checkout.head_sha for checkout in checkouts
+    ]
+
+
+@pytest.mark.parametrize(
+    "branch",
+    ["", "-x", "a b", "a..b", "a/.b", "a.lock", "a//b", "/a", "a/", "a~1", "a:b", "a\nb", "HEAD"]
+    + ["@", "a\\b", "a*", "a.", "x" * 201, "main"],
+)
+async def test_weird_branches_are_refused(workspace: GitWorkspace, branch: str) -> None:
+    with pytest.raises(WorkspaceFailed, match="branch"):
+        await workspace.prepare(replace(ORDER, branch=branch))
+
+
+@pytest.mark.parametrize("name", ["../demo", "octo/..", "octo", "octo/a/b", "-o/x", "octo/.", "o/"])
+async def test_weird_repositories_are_refused(workspace: GitWorkspace, name: str) -> None:
+    with pytest.raises(WorkspaceFailed, match="Not a repository's name"):
+        await workspace.prepare(replace(ORDER, repository=Repository(name, 1)))
+
+
+async def test_an_empty_repository_is_explained(workspace: GitWorkspace, remote: GitRemote) -> None:
+    git(remote.bare, "update-ref", "-d", "refs/heads/main")
+    with pytest.raises(WorkspaceFailed, match="octo/demo has no branch `main`"):
+        await workspace.prepare(ORDER)
+
+
+# --- tokens ----------------------------------------------------------------------------------
+
+
+async def test_the_token_is_written_nowhere(
+    workspace: GitWorkspace, remote: GitRemote, data: Path
+) -> None:
+    checkout = await workspace.prepare(ORDER)
+    write(checkout.directory, "fix.py", "x = 1\n")
+    await workspace.keep(ORDER, MESSAGE)
+    remote.commit({"later.py": ""}, "Main moves on")
+    await workspace.news(ORDER, checkout.base_sha)
+    assert {"read", "write"} == set(remote.purposes)
+    files = [path for path in data.rglob("*") if path.is_file()]
+    assert len(files) > 20
+    assert [path for path in files if TOKEN.encode() in path.read_bytes()] == []
+
+
+async def test_a_wrong_token_is_reported_without_it(remote: GitRemote, data: Path) -> None:
+    async def wrong(repository: Repository, purpose: str) -> str:
+        return "ghs_wrong"
+
+    workspace = GitWorkspace(data, remote.url, wrong, ProcessGroups())
+    with pytest.raises(WorkspaceFailed) as failure:
+        await workspace.prepare(ORDER)
+    assert "ls-remote" in str(failure.value)
+    assert "ghs_wrong" not in str(failure.value)
+
+
+async def test_no_token_is_a_failure_of_the_workspace(remote: GitRemote, data: Path) -> None:
+    async def none(repository: Repository, purpose: str) -> str:
+        raise Refused("the App is not installed", 404)
+
+    workspace = GitWorkspace(data, remote.url, none, ProcessGroups())
+    with pytest.raises(WorkspaceFailed, match="octo/demo: the App is not installed"):
+        await workspace.prepare(ORDER)
+
+
+# --- keep ------------------------------------------------------------------------------------
+
+
+async def test_commits_and_uncommitted_work_reach_github(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    own = commit(directory, "fix.py", "x = 1\n", "Fix it")
+    write(directory, "tests/tést \t\n.py", "assert 1\n")
+    write(directory, "noise.log", "ignored")
+    (directory / "app.py").unlink()
+    (directory / "link").symlink_to("/etc/passwd")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.is_pushed
+    assert kept.has_changes
+    assert kept.problem == ""
+    assert kept.sha == remote.head(BRANCH)
+    assert kept.commits == ("Fix it", MESSAGE)
+    assert git(remote.bare, "rev-parse", f"{BRANCH}^") == own
+    assert git(remote.bare, "log", "-1", "--format=%an|%ce|%s", BRANCH) == (
+        f"{ORDER.author_name}|{ORDER.author_email}|{MESSAGE}"
+    )
+    assert remote.files(BRANCH) == [
+        '"tests/t\\303\\251st \\t\\n.py"', ".gitignore", "fix.py", "link"
+    ] or sorted(remote.files(BRANCH)) == sorted(
+        [".gitignore", "fix.py", "link", '"tests/t\\303\\251st \\t\\n.py"']
+    )
+    assert remote.show(BRANCH, "link") == "/etc/passwd"  # stored as a link, not followed
+
+
+async def test_keeping_twice_is_keeping_once(workspace: GitWorkspace, remote: GitRemote) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    commit(directory, "fix.py", "x = 1\n", "Fix it")
+    write(directory, "rest.py", "y")
+    first = await workspace.keep(ORDER, MESSAGE)
+    assert await workspace.keep(ORDER, "Another message") == first
+
+
+async def test_nothing_done_is_nothing_committed(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    checkout = await workspace.prepare(ORDER)
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert (kept.sha, kept.is_pushed, kept.problem) == (checkout.head_sha, True, "")
+    assert not kept.has_changes
+    assert kept.commits == ()
+
+
+async def test_changes_taken_back_are_no_changes(workspace: GitWorkspace) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    write(directory, "fix.py", "x")
+    assert (await workspace.keep(ORDER, MESSAGE)).has_changes
+    (directory / "fix.py").unlink()
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.is_pushed
+    assert not kept.has_changes
+
+
+async def test_work_goes_on_after_it_was_kept(workspace: GitWorkspace, remote: GitRemote) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    write(directory, "a.py", "a")
+    first = await workspace.keep(ORDER, MESSAGE)
+    own = commit(directory, "b.py", "b", "The agent commits what was kept already")
+    write(directory, "c.py", "c")
+    second = await workspace.keep(ORDER, MESSAGE)
+    assert second.is_pushed
+    assert {"a.py", "b.py", "c.py"} < set(remote.files(BRANCH))
+    held = git(remote.bare, "rev-list", BRANCH).splitlines()
+    assert first.sha in held
+    assert own in held
+
+
+@pytest.mark.parametrize("how", ["amended", "reset", "detached", "another branch", "packed"])
+async def test_whatever_the_agent_does_to_its_branch_head_counts(
+    workspace: GitWorkspace, remote: GitRemote, how: str
+) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    commit(directory, "a.py", "a\n", "First try")
+    assert (await workspace.keep(ORDER, MESSAGE)).is_pushed
+    match how:
+        case "amended":
+            write(directory, "a.py", "b\n")
+            git(directory, "commit", "-qa", "--amend", "-m", "Better")
+        case "reset":
+            git(directory, "reset", "-q", "--hard", "HEAD^")
+            commit(directory, "a.py", "b\n", "Better")
+        case "detached":
+            git(directory, "checkout", "-q", "--detach")
+            commit(directory, "a.py", "b\n", "Better")
+        case "another branch":
+            git(directory, "checkout", "-q", "-b", "mine")
+            commit(directory, "a.py", "b\n", "Better")
+        case _:
+            commit(directory, "a.py", "b\n", "Better")
+            git(directory, "gc", "-q")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.is_pushed
+    assert kept.problem == ""
+    assert remote.show(BRANCH, "a.py") == "b"
+    assert "Better" in kept.commits
+    assert await workspace.keep(ORDER, MESSAGE) == kept
+
+
+async def test_a_merged_default_branch_is_not_the_agents_change(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    checkout = await workspace.prepare(ORDER)
+    remote.commit({"later.py": "later"}, "Main moves on")
+    await workspace.news(ORDER, checkout.base_sha)
+    git(checkout.directory, "merge", "-q", "origin/main")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.is_pushed
+    assert not kept.has_changes
+    assert kept.commits == ()
+
+
+async def test_a_history_of_its_own_is_kept_as_content(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    git(directory, "checkout", "-q", "--orphan", "new-world")
+    commit(directory, "fix.py", "x", "Orphan")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.is_pushed
+    assert "is not built on" in kept.problem
+    assert str(directory) in kept.problem
+    assert remote.show(BRANCH, "fix.py") == "x"
+
+
+async def test_what_cannot_be_kept_is_named(workspace: GitWorkspace, remote: GitRemote) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    write(directory, "fine.py", "x")
+    nested = directory / "vendor/nested"
+    nested.mkdir(parents=True)
+    git(nested, "init", "-q")
+    write(nested, "inside.py", "x")
+    with (directory / "huge.bin").open("wb") as file:
+        file.truncate(50_000_001)
+    os.mkfifo(directory / "pipe")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.is_pushed
+    assert "`vendor/nested/` (a nested repository)" in kept.problem
+    assert "`huge.bin` (larger than 50000000 bytes)" in kept.problem
+    assert str(directory) in kept.problem
+    assert sorted(remote.files(BRANCH)) == [".gitignore", "app.py", "fine.py"]
+    assert not await workspace.remove(ORDER.agent)
+
+
+async def test_a_committed_gitlink_is_taken_out(workspace: GitWorkspace, remote: GitRemote) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    nested = directory / "nested"
+    nested.mkdir()
+    git(nested, "init", "-q")
+    commit(nested, "inside.py", "x", "Inside")
+    git(directory, "add", "-A")
+    git(directory, "commit", "-q", "-m", "With a nested repository")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.is_pushed
+    assert "`nested` (a nested repository)" in kept.problem
+    assert sorted(remote.files(BRANCH)) == [".gitignore", "app.py"]
+    assert await workspace.keep(ORDER, MESSAGE) == kept
+
+
+async def test_stashed_work_is_mentioned_and_stays(workspace: GitWorkspace) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    write(directory, "app.py", "changed")
+    git(directory, "stash")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert "git stash" in kept.problem
+    assert not await workspace.remove(ORDER.agent)
+
+
+async def test_without_a_workspace_there_is_nothing_to_keep(workspace: GitWorkspace) -> None:
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert (kept.sha, kept.is_pushed, kept.problem) == (None, False, "")
+
+
+# --- pushing ---------------------------------------------------------------------------------
+
+
+async def test_a_push_over_somebody_elses_work_does_not_happen(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    theirs = remote.commit({"theirs.py": "x"}, "By hand", branch=BRANCH)
+    write(directory, "ours.py", "x")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert not kept.is_pushed
+    assert remote.head(BRANCH) == theirs
+    assert f"has moved to {theirs[:12]}" in kept.problem
+    assert kept.sha is not None
+    fetched = f"git fetch {directory.parent / 'handover.git'} {kept.sha}"
+    assert fetched in kept.problem
+    git(remote.person, *fetched.split()[1:])  # the line works as it stands
+    assert git(remote.person, "show", "FETCH_HEAD:ours.py") == "x"
+    assert not await workspace.remove(ORDER.agent)
+
+
+async def test_somebody_who_went_on_from_the_kept_work_is_no_problem(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    write(directory, "ours.py", "x")
+    await workspace.keep(ORDER, MESSAGE)
+    theirs = remote.commit({"theirs.py": "x"}, "By hand", branch=BRANCH)
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert (kept.sha, kept.is_pushed, kept.problem) == (theirs, True, "")
+
+
+async def test_refused_workflow_files_become_a_patch(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    workflow = ".github/workflows/ci.yml"
+    remote.commit({workflow: "on: push\n"}, "CI")
+    checkout = await workspace.prepare(ORDER)
+    remote.on_update(
+        'git log --format= --name-only "$3" --not --all | grep -q ^.github/workflows/ || exit 0\n'
+        'echo "refusing to allow a GitHub App to create or update workflow" >&2; exit 1'
+    )
+    commit(checkout.directory, workflow, "on: [push, issues]\n", "Change CI")
+    write(checkout.directory, ".github/workflows/new.yml", "on: push\n")
+    write(checkout.directory, "fix.py", "x")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.is_pushed
+    assert kept.sha == remote.head(BRANCH)
+    assert ".github/workflows" in kept.problem
+    assert remote.show(BRANCH, workflow) == "on: push"
+    assert remote.show(BRANCH, "fix.py") == "x"
+    patch = agent_directory(checkout.directory.parents[2], ORDER.agent) / "refused.patch"
+    assert str(patch) in kept.problem
+    git(remote.person, "fetch", "-q", "origin")
+    git(remote.person, "checkout", "-q", f"origin/{BRANCH}")
+    git(remote.person, "apply", str(patch))
+    assert (remote.person / workflow).read_text() == "on: [push, issues]\n"
+    assert (remote.person / ".github/workflows/new.yml").exists()
+    assert await workspace.keep(ORDER, MESSAGE) == kept
+    write(checkout.directory, "more.py", "y")
+    more = await workspace.keep(ORDER, MESSAGE)
+    assert more.is_pushed
+    assert remote.show(BRANCH, "more.py") == "y"
+    assert not await workspace.remove(ORDER.agent)
+
+
+async def test_a_protected_branch_is_said_in_plain_words(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    checkout = await workspace.prepare(ORDER)
+    remote.on_update('echo "GH006: Protected branch update failed" >&2; exit 1')
+    write(checkout.directory, "fix.py", "x")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert not kept.is_pushed
+    assert "GH006: Protected branch update failed" in kept.problem
+    assert "handover.git" in kept.problem
+    assert remote.head(BRANCH) == checkout.head_sha
+    remote.on_update("exit 0")
+    again = await workspace.keep(ORDER, MESSAGE)
+    assert again.is_pushed
+    assert again.sha == kept.sha
+
+
+@pytest.mark.parametrize(("failures", "arrives"), [(2, True), (3, False)])
+async def test_bad_weather_is_waited_out_within_bounds(
+    workspace: GitWorkspace, remote: GitRemote, failures: int, arrives: bool
+) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    write(directory, "fix.py", "x")
+    remote.failures_left = failures
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.is_pushed is arrives
+    assert ("503" in kept.problem) is not arrives
+    assert kept.has_changes
+
+
+# --- fingerprint -----------------------------------------------------------------------------
+
+
+async def test_the_fingerprint_knows_content_only(workspace: GitWorkspace) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    seen = [await workspace.fingerprint(directory)]
+    write(directory, "app.py", "print('hello')\n")
+    os.utime(directory / "app.py", (1, 1))
+    write(directory, "noise.log", "ignored")
+    assert await workspace.fingerprint(directory) == seen[0]
+    for name, text in [("app.py", "1"), ("app.py", "2"), ("untracked.py", "3")]:
+        write(directory, name, text)
+        seen.append(await workspace.fingerprint(directory))
+    (directory / "app.py").chmod(0o755)
+    seen.append(await workspace.fingerprint(directory))
+    (directory / "app.py").unlink()
+    seen.append(await workspace.fingerprint(directory))
+    assert len(set(seen)) == len(seen)
+    git(directory, "add", "-A")
+    git(directory, "commit", "-q", "-m", "Committing changes no file")
+    assert await workspace.fingerprint(directory) == seen[-1]
+
+
+async def test_fingerprints_may_be_asked_for_at_once(workspace: GitWorkspace) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    seen = await asyncio.gather(*(workspace.fingerprint(directory) for _ in range(5)))
+    assert len(set(seen)) == 1
+
+
+async def test_a_file_that_becomes_ignored_no_longer_counts(workspace: GitWorkspace) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    write(directory, "out.txt", "1")
+    await workspace.fingerprint(directory)
+    write(directory, ".gitignore", "out.txt\n")
+    before = await workspace.fingerprint(directory)
+    write(directory, "out.txt", "2")
+    assert await workspace.fingerprint(directory) == before
+
+
+async def test_no_fingerprint_without_a_workspace(workspace: GitWorkspace, data: Path) -> None:
+    with pytest.raises(WorkspaceFailed, match="is not an agent's workspace"):
+        await workspace.fingerprint(data)
+
+
+# --- news ------------------------------------------------------------------------------------
+
+
+async def test_news_are_told_and_fetched(workspace: GitWorkspace, remote: GitRemote) -> None:
+    checkout = await workspace.prepare(ORDER)
+    assert await workspace.news(ORDER, checkout.base_sha) == ""
+    for number in range(35):
+        head = remote.commit({f"file{number}.py": "x"}, f"Change {number} {'long ' * 50}")
+    news = await workspace.news(ORDER, checkout.base_sha)
+    assert news.startswith("35 new commits:")
+    assert "Change 34" in news
+    assert "Change 4 " not in news  # the 30 newest
+    assert "35 files changed" in news
+    assert len(news) <= 6_500
+    assert git(checkout.directory, "rev-parse", "origin/main") == head
+    assert await workspace.news(ORDER, head) == ""
+
+
+async def test_news_that_do_not_arrive_are_told_all_the_same(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    checkout = await workspace.prepare(ORDER)
+    (checkout.directory / ".git/HEAD").unlink()
+    remote.commit({"later.py": ""}, "Main moves on")
+    news = await workspace.news(ORDER, checkout.base_sha)
+    assert "Main moves on" in news
+    assert "could not be brought into the workspace" in news
+
+
+# --- remove ----------------------------------------------------------------------------------
+
+
+async def test_only_what_is_on_github_is_removed(
+    workspace: GitWorkspace, remote: GitRemote, data: Path
+) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    session = agent_directory(data, ORDER.agent) / "session"
+    session.mkdir()
+    write(directory, "fix.py", "x")
+    assert not await workspace.remove(ORDER.agent)
+    commit(directory, "fix.py", "x", "Fix")
+    assert not await workspace.remove(ORDER.agent)
+    await workspace.keep(ORDER, MESSAGE)
+    cache = directory / "cache.log"  # ignored, and read-only as package caches are
+    cache.mkdir()
+    write(cache, "module", "x")
+    cache.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    assert await workspace.remove(ORDER.agent)
+    assert not directory.exists()
+    assert session.exists()
+    assert await workspace.remove(ORDER.agent)
+    again = await workspace.prepare(ORDER)
+    assert again.is_fresh
+    assert again.head_sha == remote.head(BRANCH)
+
+
+async def test_an_untouched_workspace_is_removed(workspace: GitWorkspace) -> None:
+    await workspace.prepare(ORDER)
+    assert await workspace.remove(ORDER.agent)
+
+
+async def test_kept_work_that_never_arrived_survives_the_loss_of_the_workspace(
+    workspace: GitWorkspace, remote: GitRemote, data: Path
+) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    remote.on_update("exit 1")
+    write(directory, "fix.py", "x")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.sha is not None
+    directory.rename(data / "moved-away")
+    assert (await workspace.prepare(ORDER)).is_fresh
+    aside = directory.parent / f"handover-{kept.sha[:12]}.git"
+    assert git(aside, "show", f"{kept.sha}:fix.py") == "x"
+
+
+# --- names and locks -------------------------------------------------------------------------
+
+
+@settings(deadline=None, derandomize=True, max_examples=300)
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_agents_have_directories_of_their_own(one: str, other: str) -> None:
+    data = Path("/data")
+    try:
+        paths = agent_directory(data, one), agent_directory(data, other)
+    except (WorkspaceFailed, UnicodeEncodeError):
+        return
+    assert (paths[0] == paths[1]) is (one == other)
+    for path in paths:
+        assert path.parent == data / "agents"
+        assert path.name not in ("", ".", "..")
+
+
+@pytest.mark.parametrize("agent", ["", ".", "..", "." + "x", "x" * 201])
+def test_what_is_no_agents_id_has_no_directory(agent: str) -> None:
+    with pytest.raises(WorkspaceFailed, match="Not an agent's id"):
+        agent_directory(Path("/data"), agent)
+
+
+async def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    inside: list[int] = []
+
+    async def enter() -> None:
+        async with locked(tmp_path / "lock"):
+            inside.append(1)
+            assert len(inside) == 1
+            await asyncio.sleep(0)
+            inside.pop()
+
+    await asyncio.gather(*(enter() for _ in range(5)))
+
+
+@settings(deadline=None, derandomize=True, max_examples=100)
+@given(st.binary(min_size=1, max_size=20))
+def test_paths_in_gits_quotes_are_read_back(path: bytes) -> None:
+    quoted = '"' + "".join(f"\\{byte:03o}" for byte in path) + '"'
+    assert unquoted(quoted) == path

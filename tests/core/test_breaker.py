@@ -1,0 +1,403 @@
+"""The breaker's rules: exact maxima, trips before warnings, one trip, one warning."""
+
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+
+from app.core.breaker import Answer, Verdict, decide, figure, usage
+from app.core.counters import Counters, amounts, fold
+from app.core.events import (
+    Cause,
+    Layer,
+    Ticked,
+    ToolDenied,
+    Trip,
+    Tripped,
+    TurnAsked,
+    Warned,
+)
+from app.core.limits import LimitName, Limits
+from app.core.testruns import Outcome
+from tests.core.strategies import (
+    EVERYTHING,
+    EXAMPLES,
+    NO_LIMITS,
+    START,
+    Life,
+    Step,
+    after_seconds,
+    answers,
+    begun,
+    small_limits,
+    step_lists,
+    take,
+)
+
+
+def halted(verdict: Verdict, limit: LimitName, observed: float, maximum: float) -> bool:
+    """Whether this verdict is the trip of `limit` with these figures."""
+    figures = (verdict.limit, verdict.observed, verdict.maximum)
+    return verdict.answer is Answer.HALT and figures == (limit, observed, maximum)
+
+
+# --- explicit boundaries: max and max + 1; N - ε, N, N + ε -----------------------------------
+
+
+@pytest.mark.parametrize("maximum", [1, 2, 5, 200])
+def test_a_maximum_of_tool_calls_lets_that_many_happen(maximum: int) -> None:
+    life = begun(replace(NO_LIMITS, max_tool_calls=maximum))
+    assert all(life.asks_tool().allowed for _ in range(maximum))
+    assert halted(life.asks_tool(), LimitName.MAX_TOOL_CALLS, maximum, maximum)
+    assert life.counters.tool_calls == maximum
+
+
+@pytest.mark.parametrize("maximum", [1, 2, 5, 50])
+def test_a_maximum_of_turns_lets_that_many_happen(maximum: int) -> None:
+    life = begun(replace(NO_LIMITS, max_turns=maximum))
+    assert all(life.asks_turn().allowed for _ in range(maximum))
+    assert halted(life.asks_turn(), LimitName.MAX_TURNS, maximum, maximum)
+    assert life.counters.turns == maximum
+
+
+@pytest.mark.parametrize("maximum", [1, 2, 5])
+def test_a_maximum_of_iterations_lets_that_many_fix_cycles_fail(maximum: int) -> None:
+    life = begun(replace(NO_LIMITS, max_iterations=maximum))
+    failing_runs = [life.tests(Outcome.FAILED, content=f"v{n}") for n in range(maximum + 1)]
+    assert all(verdict.allowed for verdict in failing_runs)
+    verdict = life.tests(Outcome.FAILED, content="one more")
+    assert halted(verdict, LimitName.MAX_ITERATIONS, maximum, maximum)
+    assert life.counters.test_runs == maximum + 1
+
+
+@pytest.mark.parametrize("maximum", [1, 2, 5])
+def test_a_maximum_of_iterations_in_test_runs_lets_that_many_runs_happen(maximum: int) -> None:
+    life = begun(replace(NO_LIMITS, max_iterations=maximum, iteration_mode="test_runs"))
+    assert all(life.tests(Outcome.PASSED).allowed for _ in range(maximum))
+    assert halted(life.tests(Outcome.PASSED), LimitName.MAX_ITERATIONS, maximum, maximum)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "trips"),
+    [(0, False), (99.999, False), (99.9999, False), (100, True), (100.001, True), (5_000, True)],
+)
+def test_active_time_trips_when_it_has_reached_the_maximum(seconds: float, trips: bool) -> None:
+    life = begun(replace(NO_LIMITS, max_active_duration=100))
+    life.waits(seconds)
+    verdict = life.ticks()
+    assert (verdict.answer is Answer.HALT) is trips
+    if trips:
+        assert halted(verdict, LimitName.MAX_ACTIVE_DURATION, seconds, 100)
+
+
+@pytest.mark.parametrize(("calls", "answer"), [(7, Answer.ALLOW), (8, Answer.WARN)])
+def test_a_warning_comes_when_the_threshold_is_reached(calls: int, answer: Answer) -> None:
+    life = begun(replace(NO_LIMITS, max_tool_calls=10))
+    for _ in range(calls - 1):
+        assert life.asks_tool().answer is Answer.ALLOW
+    assert life.asks_tool().answer is answer
+
+
+@pytest.mark.parametrize(
+    ("seconds", "answer"),
+    [(79.999, Answer.ALLOW), (80, Answer.WARN), (80.001, Answer.WARN), (100, Answer.HALT)],
+)
+def test_a_warning_of_time_comes_when_the_threshold_is_reached(
+    seconds: float, answer: Answer
+) -> None:
+    life = begun(replace(NO_LIMITS, max_active_duration=100))
+    life.waits(seconds)
+    assert life.ticks().answer is answer
+
+
+# --- stories ----------------------------------------------------------------------------------
+
+
+def test_nothing_works_after_a_trip() -> None:
+    life = begun(replace(NO_LIMITS, max_tool_calls=2))
+    life.asks_tool()
+    life.asks_tool()
+    reason = "max_tool_calls reached: 2 of 2 tool calls."
+    trip = Trip(
+        limit=LimitName.MAX_TOOL_CALLS,
+        observed=2,
+        maximum=2,
+        layer=Layer.HOOK,
+        at=START,
+        reason=reason,
+    )
+    life.asks_tool("bash")
+    assert life.log[-2:] == [
+        ToolDenied(at=START, tool="bash", what="README.md", reason=reason),
+        Tripped(at=START, trip=trip),
+    ]
+    for verdict in (life.asks_tool(), life.asks_turn(), life.ticks(), life.asks_tests()):
+        assert verdict.answer is Answer.DENY and not verdict.allowed
+        assert (verdict.limit, verdict.observed, verdict.maximum) == ("max_tool_calls", 2, 2)
+        assert reason in verdict.reason and "report_complete" in verdict.reason
+    assert life.counters.trip == trip
+
+
+def test_a_later_limit_trips_although_an_earlier_one_only_warns() -> None:
+    """Seed 002's sketch returned at the first warning and never saw the later limits."""
+    life = begun(replace(NO_LIMITS, max_tool_calls=1, max_active_duration=100))
+    life.waits(100)
+    assert halted(life.asks_tool(), LimitName.MAX_ACTIVE_DURATION, 100, 100)
+    assert not [event for event in life.log if isinstance(event, Warned)]
+
+
+def test_of_two_trips_the_first_of_the_catalogue_is_told() -> None:
+    life = begun(replace(NO_LIMITS, max_turns=1, max_active_duration=100))
+    life.asks_turn()
+    life.waits(100)
+    assert halted(life.asks_turn(), LimitName.MAX_TURNS, 1, 1)
+
+
+def test_what_uses_nothing_of_a_used_up_limit_goes_on() -> None:
+    """A maximum of N lets N happen: only one more of the same trips."""
+    life = begun(replace(NO_LIMITS, max_turns=1, max_iterations=1))
+    life.asks_turn()
+    life.tests(Outcome.FAILED, content="v1")
+    life.tests(Outcome.FAILED, content="v2")
+    assert life.asks_tool().allowed
+    assert life.ticks().allowed
+    assert life.tests(Outcome.FAILED, content="v2").allowed, "a repeat is no further cycle"
+    assert halted(life.tests(Outcome.FAILED, content="v3"), LimitName.MAX_ITERATIONS, 1, 1)
+
+
+def test_a_warning_is_told_once_also_when_the_threshold_is_jumped_over() -> None:
+    life = begun(replace(NO_LIMITS, max_active_duration=100))
+    life.waits(99)
+    verdict = life.asks_tool()
+    assert (verdict.answer, verdict.limit) == (Answer.WARN, "max_active_duration")
+    assert (verdict.observed, verdict.maximum) == (99, 100)
+    assert "max_active_duration at 99 of 100 seconds" in verdict.reason
+    assert life.asks_tool().answer is Answer.ALLOW
+    life.ends_segment()
+    life.begins_segment()
+    assert life.asks_tool().answer is Answer.ALLOW, "once per agent, not per segment"
+
+
+def test_two_warnings_at_once_are_both_told() -> None:
+    life = begun(replace(NO_LIMITS, max_tool_calls=1, max_active_duration=100))
+    life.waits(90)
+    verdict = life.asks_tool()
+    assert verdict.limit == "max_tool_calls"
+    assert "max_tool_calls at 1 of 1" in verdict.reason
+    assert "max_active_duration at 90 of 100" in verdict.reason
+    assert life.counters.warned == {LimitName.MAX_TOOL_CALLS, LimitName.MAX_ACTIVE_DURATION}
+
+
+def test_a_limit_that_is_switched_off_never_speaks() -> None:
+    life = begun(NO_LIMITS)
+    for n in range(300):
+        life.asks_turn()
+        life.tests(Outcome.FAILED, content=f"v{n}")
+    assert set(answers(life)) == {Answer.ALLOW}
+    assert {use.name for use in usage(life.counters, NO_LIMITS, START)} == {
+        LimitName.MAX_ACTIVE_DURATION,
+        LimitName.MAX_SLEEP_DURATION,
+    }
+
+
+def test_the_layer_that_asked_is_the_trips_layer() -> None:
+    life = begun(replace(NO_LIMITS, max_active_duration=10))
+    life.waits(10)
+    decision = decide(life.counters, Ticked(at=life.now), life.limits, Layer.TIMER)
+    assert decision.counters.trip is not None
+    assert decision.counters.trip.layer is Layer.TIMER
+
+
+def test_a_failure_stops_an_agent_like_a_limit() -> None:
+    trip = Trip(
+        limit=Cause.SETUP_FAILED,
+        observed=None,
+        maximum=None,
+        layer=Layer.HOOK,
+        at=START,
+        reason="`make deps` ended with 2.",
+    )
+    life = begun()
+    life.happens(Tripped(at=START, trip=trip))
+    verdict = life.asks_tool()
+    assert (verdict.answer, verdict.limit, verdict.observed) == (Answer.DENY, "setup_failed", None)
+    assert "`make deps` ended with 2." in verdict.reason
+
+
+def test_a_second_trip_changes_nothing() -> None:
+    life = begun(replace(NO_LIMITS, max_turns=1))
+    life.asks_turn()
+    life.asks_turn()
+    first = life.counters.trip
+    assert first is not None
+    later = replace(first, layer=Layer.RECONCILIATION, at=after_seconds(9))
+    life.happens(Tripped(at=after_seconds(9), trip=later))
+    assert life.counters.trip is first
+
+
+def test_a_sleep_is_no_business_of_a_running_agent() -> None:
+    """An agent that was woken just before its bound works on; the sleep is over."""
+    life = begun(replace(NO_LIMITS, max_sleep_duration=100))
+    life.sleeps()
+    life.waits(99)
+    assert amounts(life.counters, life.limits, life.now)[LimitName.MAX_SLEEP_DURATION] == 99
+    life.wakes()
+    life.waits(50)
+    life.begins_segment()
+    assert life.asks_turn().answer is Answer.ALLOW
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"), [(None, "unknown"), (5, "5"), (7200.0, "7200"), (1.26, "1.3")]
+)
+def test_figures_read_as_people_write_them(amount: float | None, text: str) -> None:
+    assert figure(amount) == text
+
+
+# --- properties -------------------------------------------------------------------------------
+
+
+def lived(limits: Limits, steps: list[Step]) -> Life:
+    """A life with all of these steps behind it."""
+    life = begun(limits)
+    for step in steps:
+        take(life, step)
+    return life
+
+
+@EXAMPLES
+@given(small_limits, step_lists)
+def test_in_no_order_an_agent_passes_a_limit_and_goes_on(
+    limits: Limits, steps: list[Step]
+) -> None:
+    life = lived(limits, steps)
+    for _, decision in life.decisions:
+        if decision.verdict.allowed:
+            used = amounts(decision.counters, limits, decision.counters.clock or START)
+            assert limits.max_tool_calls is None or decision.counters.tool_calls <= (
+                limits.max_tool_calls
+            )
+            assert limits.max_turns is None or decision.counters.turns <= limits.max_turns
+            assert limits.max_iterations is None or (
+                used[LimitName.MAX_ITERATIONS] <= limits.max_iterations
+            )
+            assert decision.counters.active < timedelta(seconds=limits.max_active_duration)
+
+
+@EXAMPLES
+@given(small_limits, step_lists)
+def test_a_halt_says_what_happened_and_that_is_the_maximum(
+    limits: Limits, steps: list[Step]
+) -> None:
+    for before, decision in lived(limits, steps).decisions:
+        verdict = decision.verdict
+        if verdict.answer is not Answer.HALT:
+            continue
+        assert verdict.limit is not None and verdict.observed is not None
+        name = LimitName(verdict.limit)
+        assert verdict.maximum == limits.maximum(name)
+        if name is LimitName.MAX_ACTIVE_DURATION:
+            assert verdict.observed >= limits.max_active_duration
+        else:
+            assert verdict.observed == verdict.maximum
+            assert verdict.observed == amounts(before, limits, START)[name]
+
+
+@EXAMPLES
+@given(small_limits, step_lists)
+def test_after_the_trip_every_answer_is_a_denial_and_only_time_moves(
+    limits: Limits, steps: list[Step]
+) -> None:
+    life = lived(limits, steps)
+    said = answers(life)
+    assert said.count(Answer.HALT) == sum(isinstance(event, Tripped) for event in life.log) <= 1
+    if Answer.HALT in said:
+        assert set(said[said.index(Answer.HALT) + 1 :]) <= {Answer.DENY}
+    else:
+        assert Answer.DENY not in said
+    for before, decision in life.decisions:
+        if not decision.verdict.allowed:
+            after = decision.counters
+            assert before == replace(
+                after, active=before.active, clock=before.clock, trip=before.trip
+            )
+
+
+@EXAMPLES
+@given(small_limits, step_lists)
+def test_each_limit_warns_once_and_as_soon_as_it_is_close(
+    limits: Limits, steps: list[Step]
+) -> None:
+    life = lived(limits, steps)
+    warned = [event.limit for event in life.log if isinstance(event, Warned)]
+    assert len(warned) == len(set(warned))
+    for _, decision in life.decisions:
+        told = {event.limit for event in decision.events if isinstance(event, Warned)}
+        assert (decision.verdict.answer is Answer.WARN) == bool(told)
+        if decision.verdict.allowed:
+            at = decision.events[0].at
+            close = {
+                use.name
+                for use in usage(decision.counters, limits, at)
+                if use.observed >= limits.warning_threshold * use.maximum
+            }
+            assert close <= decision.counters.warned
+
+
+@EXAMPLES
+@given(small_limits, step_lists)
+def test_a_decision_is_the_fold_of_its_events(limits: Limits, steps: list[Step]) -> None:
+    for before, decision in lived(limits, steps).decisions:
+        assert decision.counters == fold(decision.events, before)
+        assert decision.events, "a consequence is never allowed without an event"
+
+
+@EXAMPLES
+@given(small_limits, step_lists)
+def test_a_log_cut_anywhere_and_continued_gives_the_same_verdicts(
+    limits: Limits, steps: list[Step]
+) -> None:
+    life = lived(limits, steps)
+    asked = iter(life.decisions)
+    for before, after in pairwise(range(len(life.log) + 1)):
+        counters = fold(life.log[:before])
+        assert fold(life.log[before:after], counters) == fold(life.log[:after])
+    for counters, decision in asked:
+        place = _place(life, decision.events[0])
+        assert fold(life.log[:place]) == counters
+
+
+def _place(life: Life, event: object) -> int:
+    return next(n for n, one in enumerate(life.log) if one is event)
+
+
+def test_a_log_cut_between_the_events_of_one_decision_loses_no_trip_and_no_warning() -> None:
+    limits = replace(NO_LIMITS, max_turns=2, warning_threshold=1.0)
+    life = begun(limits)
+    life.asks_turn()
+    warned = decide(life.counters, TurnAsked(at=START), limits)
+    assert [type(event) for event in warned.events] == [TurnAsked, Warned]
+    again = decide(fold(warned.events[:1], life.counters), Ticked(at=START), limits)
+    assert again.verdict.answer is Answer.WARN
+    tripped = decide(warned.counters, TurnAsked(at=START), limits)
+    cut = fold(tripped.events[:1], warned.counters)
+    assert decide(cut, TurnAsked(at=START), limits).verdict == tripped.verdict
+
+
+def test_deciding_changes_nothing_that_it_was_given() -> None:
+    life = begun(replace(NO_LIMITS, max_turns=1))
+    before = life.counters
+    copy = replace(before)
+    decide(before, TurnAsked(at=START), life.limits)
+    assert before == copy
+    assert Counters() == fold([])
+
+
+def test_a_denied_test_run_is_no_test_run() -> None:
+    life = begun(replace(NO_LIMITS, max_tool_calls=1))
+    life.tests(Outcome.FAILED, content="v1")
+    life.tests(Outcome.FAILED, EVERYTHING, "v2")
+    assert (life.counters.test_runs, life.counters.fix_cycles) == (1, 0)
+    assert life.counters.tests.running == ()

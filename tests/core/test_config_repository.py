@@ -1,0 +1,470 @@
+"""`.squadron/` → plan: what is valid, every mistake with its place, and what a mistake breaks."""
+
+import pytest
+
+from app.config.builtin import BUILT_IN_ROLES, built_in_roles
+from app.config.operator import OperatorConfig, read_operator
+from app.config.repository import RepositoryReading, read_repository
+from app.core.limits import Limits
+from app.core.plan import Layer, Origin, RepositoryPlan
+from app.core.testruns import SuiteRules
+from app.core.trust import Permission, TrustRules
+
+SEED_002 = """\
+# .squadron/config.yaml (circuit_breakers section)
+
+circuit_breakers:
+  defaults:
+    max_iterations: 5         # test-fix retry cycles before escalation
+    max_tool_calls: 200       # total tool invocations per task
+    max_turns: 50             # LLM conversation turns per task
+    max_active_duration: 7200 # seconds in ACTIVE state (2 hours)
+    max_sleep_duration: 86400 # seconds in SLEEPING state (24 hours)
+    warning_threshold: 0.80   # warn agent at 80% of any limit
+
+  roles:
+    pm:
+      max_tool_calls: 50
+      max_turns: 10
+      max_active_duration: 600    # 10 minutes per event batch
+    pr-review:
+      max_tool_calls: 100
+      max_turns: 20
+      max_active_duration: 1800   # 30 minutes
+    security-review:
+      max_tool_calls: 100
+      max_turns: 20
+      max_active_duration: 1800   # 30 minutes
+    feat-dev:
+      # uses defaults
+    bug-fix:
+      # uses defaults
+"""
+
+ALL_DEFAULTS = """\
+triggers:
+  labels:                       # label: role      (`squadron:<role>` always works)
+  events:                       # example: roles started by an event instead of a label
+trust:
+  start: write                  # least permission of the sender: admin | maintain | write | triage
+  logins: []                    # further people, by login
+  bots: []                      # exact logins of Apps; still checked; '*' is an error
+circuit_breakers:               # seed 002's block works here verbatim
+  defaults:
+    max_iterations: 5
+    max_tool_calls: 200
+    max_turns: 50
+    max_active_duration: 7200
+    max_sleep_duration: 86400
+    warning_threshold: 0.80
+    summary_wait: 60            # seconds to summarise after a trip
+    max_review_wait: 604800
+    iteration_mode: fix_cycles  # or test_runs
+    on_limit: escalate          # or a map
+    shadow: []                  # limits that are judged and shown, never acted on
+  roles:
+roles:
+  bug-fix:
+    agent: agents/bug-fix.md    # default: agents/<role>.md, else the built-in definition
+    runtime: embedded           # embedded | copilot | claude
+    model: null                 # operator's default; must be on the operator's list
+    planning_model: null
+    tools: null                 # names allowed
+    setup: []                   # commands that prepare the workspace before the first turn
+budgets: []
+branch_naming: "squadron/{role}/issue-{issue}"      # also {slug}
+escalation:
+  labels: [needs-human, escalation]
+  assignees: []                 # who is notified
+  mention: []                   # @user or @org/team, in the issue's text
+  max_issue_depth: 3
+  max_issues_per_day: 10
+test_commands: {add: [], exclude: []}
+enabled: true                   # false: nothing starts here
+"""
+
+
+def read(config: str | bytes, **agents: str) -> RepositoryReading:
+    files = {f"agents/{name.replace('_', '-')}.md": text for name, text in agents.items()}
+    return read_repository({"config.yaml": config, **files}, OperatorConfig())
+
+
+def planned(config: str, **agents: str) -> RepositoryPlan:
+    reading = read(config, **agents)
+    assert reading.problems == ()
+    assert reading.plan is not None
+    return reading.plan
+
+
+def lines(reading: RepositoryReading) -> list[str]:
+    return [str(problem).removeprefix(".squadron/") for problem in reading.problems]
+
+
+def test_without_files_everything_has_its_default_and_the_built_in_roles_exist() -> None:
+    plan = read_repository({}, OperatorConfig()).plan
+    assert plan is not None
+    assert tuple(plan.roles) == BUILT_IN_ROLES
+    assert plan.roles["bug-fix"].limits == Limits()
+    assert plan.roles["pm"].limits == Limits(
+        max_tool_calls=50, max_turns=10, max_active_duration=600
+    )
+    assert plan.roles["pr-review"].tools == ("view",)
+    assert (plan.trust, plan.suites, plan.enabled) == (TrustRules(), SuiteRules(), True)
+
+
+def test_the_block_of_seed_002_works_verbatim() -> None:
+    plan = planned(SEED_002)
+    reviewer = Limits(max_tool_calls=100, max_turns=20, max_active_duration=1800)
+    assert plan.roles["pm"].limits == Limits(
+        max_tool_calls=50, max_turns=10, max_active_duration=600
+    )
+    assert plan.roles["pr-review"].limits == plan.roles["security-review"].limits == reviewer
+    assert plan.roles["feat-dev"].limits == plan.roles["bug-fix"].limits == Limits()
+    origins = plan.roles["pm"].origins
+    assert origins["max_turns"] == Origin(Layer.REPOSITORY_ROLE)
+    assert origins["max_iterations"] == Origin(Layer.REPOSITORY)
+    assert origins["summary_wait"] == Origin(Layer.BUILT_IN)
+
+
+def test_a_file_that_spells_out_every_documented_default_changes_nothing() -> None:
+    agent = built_in_roles()["bug-fix"].prompt
+    plan = planned(ALL_DEFAULTS, bug_fix=agent)
+    bare = read_repository({}, OperatorConfig()).plan
+    assert bare is not None
+    assert plan.roles["bug-fix"].limits == bare.roles["bug-fix"].limits
+    assert (plan.labels, plan.events, plan.trust) == (bare.labels, bare.events, bare.trust)
+    assert (plan.escalation, plan.branch_naming) == (bare.escalation, bare.branch_naming)
+
+
+def test_everything_said_arrives_in_the_plan() -> None:
+    plan = planned(
+        """
+triggers: {labels: {bug: bug-fix, on: pm}, events: {issues.opened: pm}}
+trust: {start: maintain, logins: [octocat], bots: ["dependabot[bot]"]}
+circuit_breakers: {defaults: {max_turns: null, iteration_mode: test_runs}}
+roles:
+  bug-fix: {model: "openai:gpt-5", tools: [bash, view], setup: ["make install"]}
+branch_naming: "work/{issue}-{slug}"
+escalation: {labels: [help], assignees: [octocat], mention: ["@octo/team"]}
+test_commands: {add: ["make 'verify all'"], exclude: [make docs]}
+enabled: false
+"""
+    )
+    fixer = plan.roles["bug-fix"]
+    assert (plan.labels, plan.events) == ({"bug": "bug-fix", "on": "pm"}, {"issues.opened": "pm"})
+    assert plan.trust == TrustRules(Permission.MAINTAIN, ("octocat",), ("dependabot[bot]",))
+    assert (fixer.limits.max_turns, fixer.limits.iteration_mode) == (None, "test_runs")
+    assert (fixer.model, fixer.tools) == ("openai:gpt-5", ("bash", "view"))
+    assert fixer.setup == ("make install",)
+    assert plan.branch_naming == "work/{issue}-{slug}"
+    assert (plan.escalation.labels, plan.escalation.mention) == (("help",), ("@octo/team",))
+    assert plan.suites == SuiteRules(add=(("make", "verify all"),), exclude=(("make", "docs"),))
+    assert not plan.enabled
+
+
+LIMIT = "circuit_breakers.defaults"
+
+MISTAKES = {
+    "a: [1": "1:6: not YAML: expected ',' or ']', but got '<stream end>', "
+    "while parsing a flow sequence",
+    "- a": "1:1: must be a mapping (key: value), not a list",
+    "enabled: true\nenabled: true": "2:1: enabled: given twice, first in line 1",
+    "enabeld: true": "1:1: enabeld: unknown key (did you mean enabled?)",
+    "enabled: yes": '1:10: enabled: must be true or false, not text "yes"',
+    "enabled: &a true\n---\n": "2:1: only one YAML document in a file",
+    "budgets: *a": "1:10: budgets: aliases are not supported: write the value out",
+    "enabled: !!bool true": "1:10: enabled: tags are not supported: leave the !… out",
+    "1: 2": "1:1: a key must be text, not 1: write it in quotes",
+    "budgets: [x]": "1:10: budgets: not supported by this version: a list "
+    "(leave it out, or write [])",
+    "trust: {start: reed}": '1:16: trust.start: unknown permission "reed" '
+    "(known: admin, maintain, write, triage)",
+    "trust: {bots: ['*']}": '1:16: trust.bots[0]: "*" would let other Apps in: '
+    "name each App's exact login",
+    "trust: {logins: x}": '1:17: trust.logins: must be a list, not text "x"',
+    "trust:\n  logins:\n  - a b": '3:5: trust.logins[0]: must be a login, not "a b"',
+    "triggers: {labels: {'squadron:pm': pm}}": "1:21: triggers.labels.squadron:pm: "
+    "squadron:<role> always starts that role: leave it out",
+    "triggers: {events: {push: pm}}": "1:21: triggers.events.push: not supported by this version: "
+    'event "push" (known: issues.opened, issues.reopened)',
+    "triggers: {labels: {x: Y}}": "1:24: triggers.labels.x: a role's name has lower-case letters, "
+    "digits and single hyphens, starts with a letter, and has at most 40 characters (like bug-fix)",
+    "circuit_breakers: {defaults: {max_tool_cals: 3}}": f"1:31: {LIMIT}.max_tool_cals: "
+    "unknown key (did you mean max_tool_calls?)",
+    "circuit_breakers: {defaults: {max_turns: '5'}}": f"1:42: {LIMIT}.max_turns: "
+    'must be a whole number, not text "5"',
+    "circuit_breakers: {defaults: {max_turns: true}}": f"1:42: {LIMIT}.max_turns: "
+    "must be a whole number, not true",
+    "circuit_breakers: {defaults: {max_turns: 5.0}}": f"1:42: {LIMIT}.max_turns: "
+    "must be a whole number, not 5.0",
+    "circuit_breakers: {defaults: {max_turns: 012}}": f"1:42: {LIMIT}.max_turns: "
+    'must be a whole number, not text "012"',
+    "circuit_breakers: {defaults: {max_turns: 0}}": f"1:42: {LIMIT}.max_turns: "
+    "must be 1 to 100000, not 0",
+    "circuit_breakers: {defaults: {max_turns: 100001}}": f"1:42: {LIMIT}.max_turns: "
+    "must be 1 to 100000, not 100001",
+    "circuit_breakers: {defaults: {max_sleep_duration: null}}": f"1:51: {LIMIT}."
+    "max_sleep_duration: cannot be switched off",
+    "circuit_breakers: {defaults: {warning_threshold: .inf}}": f"1:50: {LIMIT}."
+    "warning_threshold: must be a finite number, not inf",
+    "circuit_breakers: {defaults: {warning_threshold: .nan}}": f"1:50: {LIMIT}."
+    "warning_threshold: must be a finite number, not nan",
+    "circuit_breakers: {defaults: {warning_threshold: 1.01}}": f"1:50: {LIMIT}."
+    "warning_threshold: must be above 0 and at most 1",
+    "circuit_breakers: {defaults: {summary_wait: 601}}": f"1:45: {LIMIT}.summary_wait: "
+    "must be 0 to 600",
+    "circuit_breakers: {defaults: {iteration_mode: x}}": f"1:47: {LIMIT}.iteration_mode: "
+    "must be 'fix_cycles' or 'test_runs', not text \"x\"",
+    "circuit_breakers: {defaults: {on_limit: {default: escalate}}}": f"1:41: {LIMIT}.on_limit: "
+    'not supported by this version: a mapping (leave it out, or write "escalate")',
+    "circuit_breakers: {defaults: {max_cost_usd: 5}}": f"1:45: {LIMIT}.max_cost_usd: "
+    "not supported by this version: 5 (leave it out, or write null)",
+    "branch_naming: x/{rol}/{issue}": "1:16: branch_naming: unknown placeholder {rol} "
+    "(did you mean role?)",
+    "branch_naming: x/{role}": "1:16: branch_naming: must contain {issue}, "
+    "or two issues would share a branch",
+    "branch_naming: 'x..{issue}'": "1:16: branch_naming: does not give a valid branch name "
+    "(example: 'x..1')",
+    "branch_naming: 'x-{issue:5}'": "1:16: branch_naming: placeholders take no format: "
+    "write {issue}, not {issue:05}",
+    "branch_naming: 'x-{issue'": "1:16: branch_naming: is not a pattern: "
+    "expected '}' before end of string",
+    "escalation: {mention: [octocat]}": "1:24: escalation.mention[0]: must be @user or @org/team, "
+    'not "octocat"',
+    "escalation: {max_issue_depth: 4}": "1:31: escalation.max_issue_depth: "
+    "not supported by this version: 4 (leave it out, or write 3)",
+    "escalation: {labels: [Bug]}\ntriggers: {labels: {bug: pm}}": "1:23: escalation.labels[0]: "
+    "this label would start an agent",
+    'test_commands: {add: ["a \'b"]}': "1:23: test_commands.add[0]: cannot be split into words: "
+    "No closing quotation",
+    "test_commands: {add: ['']}": "1:23: test_commands.add[0]: a command has 1 to 2000 characters",
+    'branch_naming: "\\0{issue}"': "1:16: branch_naming: control characters are not allowed "
+    "in a text",
+}
+
+
+@pytest.mark.parametrize(("config", "problem"), MISTAKES.items())
+def test_a_mistake_outside_a_role_is_said_with_its_place_and_leaves_no_plan(
+    config: str, problem: str
+) -> None:
+    reading = read(config)
+    assert lines(reading)[0] == f"config.yaml:{problem}"
+    assert len(reading.problems) == 1
+    assert reading.plan is None
+
+
+ROLE_MISTAKES = {
+    "{runtime: copilot}": "1:27: roles.custom.runtime: "
+    "not supported by this version: runtime copilot (use embedded)",
+    "{runtime: embeded}": '1:27: roles.custom.runtime: unknown runtime "embeded" '
+    "(did you mean embedded?)",
+    "{model: gpt-5}": "1:25: roles.custom.model: "
+    'must be provider:name (like openai:gpt-5), not "gpt-5"',
+    "{model: 'opnai:gpt-5'}": '1:25: roles.custom.model: unknown provider "opnai" '
+    "(did you mean openai?)",
+    "{planning_model: 'openai:x'}": "1:34: roles.custom.planning_model: not supported by this "
+    'version: text "openai:x" (leave it out, or write null)',
+    "{tools: [veiw]}": '1:26: roles.custom.tools[0]: unknown tool "veiw" (did you mean view?)',
+    "{tools: [report_complete]}": "1:26: roles.custom.tools[0]: "
+    "report_complete is always there: leave it out",
+    "{setup: ['  ']}": "1:26: roles.custom.setup[0]: a command has 1 to 2000 characters",
+    "{agent: ../pm.md}": '1:25: roles.custom.agent: "../pm.md" leaves .squadron/: '
+    "name a file inside it",
+    "{agent: /etc/pm.md}": '1:25: roles.custom.agent: "/etc/pm.md" leaves .squadron/: '
+    "name a file inside it",
+    "{agent: agents/pm.txt}": "1:25: roles.custom.agent: must be the path of a .md file "
+    'inside .squadron/, not "agents/pm.txt"',
+    "{agent: agents/custm.md}": "1:25: roles.custom.agent: "
+    "there is no file .squadron/agents/custm.md (did you mean agents/custom.md?)",
+    "[]": "1:17: roles.custom: must be a mapping (key: value), not a list",
+    "{modle: null}": "1:18: roles.custom.modle: unknown key (did you mean model?)",
+}
+
+
+@pytest.mark.parametrize(("block", "problem"), ROLE_MISTAKES.items())
+def test_a_mistake_inside_a_role_breaks_that_role_only(block: str, problem: str) -> None:
+    reading = read(f"roles: {{custom: {block}}}", custom="Work.")
+    assert lines(reading) == [f"config.yaml:{problem}"]
+    assert reading.plan is not None
+    assert reading.plan.broken == {"custom": reading.problems}
+    assert tuple(reading.plan.roles) == BUILT_IN_ROLES
+
+
+AGENT_FILE_MISTAKES = {
+    "---\nmax_turns: 3": "1:1: the frontmatter has no closing --- line",
+    "---\na: [\n---\nx": "2:5: not YAML: expected the node content, but found '<stream end>', "
+    "while parsing a flow node",
+    "---\ndescription: x\nmax_turn: 3\n---\nx": "3:1: max_turn: unknown key "
+    "(did you mean max_turns?)",
+    "---\nmax_turns: none\n---\nx": '2:12: max_turns: must be a whole number, not text "none"',
+    "---\nagent: agents/x.md\n---\nx": "2:1: agent: unknown key",
+    "---\nmax_turns: 3\n---\n \n": "3:1: the agent file has no prompt",
+    "": "1:1: the agent file has no prompt",
+}
+
+
+@pytest.mark.parametrize(("text", "problem"), AGENT_FILE_MISTAKES.items())
+def test_a_mistake_in_an_agent_file_breaks_its_role_only(text: str, problem: str) -> None:
+    reading = read("enabled: true", pm=text)
+    assert len(reading.problems) == 1
+    assert lines(reading)[0].startswith(f"agents/pm.md:{problem}")
+    assert reading.plan is not None
+    assert set(reading.plan.broken) == {"pm"}
+    assert set(reading.plan.roles) == set(BUILT_IN_ROLES) - {"pm"}
+
+
+@pytest.mark.parametrize(
+    ("config", "place"),
+    [
+        ("roles: {nosuch: {}}", "1:9"),
+        ("circuit_breakers: {roles: {nosuch: {max_turns: 3}}}", "1:28"),
+        ("triggers: {labels: {bug: nosuch}}", "1:26"),
+    ],
+)
+def test_a_role_with_neither_agent_file_nor_built_in_definition_is_broken(
+    config: str, place: str
+) -> None:
+    reading = read(config)
+    assert lines(reading) == [
+        f"config.yaml:{place}: the role nosuch has no agent file .squadron/agents/nosuch.md "
+        "and is not built in (known: bug-fix, feat-dev, pm, pr-review, security-review)"
+    ]
+    assert reading.plan is not None
+    assert set(reading.plan.broken) == {"nosuch"}
+
+
+def test_a_role_whose_block_is_no_block_is_broken_even_if_nothing_else_mentions_it() -> None:
+    reading = read("roles:\n  custom: []\n")
+    assert [line.split(": ")[0] for line in lines(reading)] == [
+        "config.yaml:2:3",
+        "config.yaml:2:11",
+    ]
+    assert reading.plan is not None
+    assert set(reading.plan.broken) == {"custom"}
+
+
+def test_an_agent_file_whose_name_is_no_role_is_broken() -> None:
+    reading = read_repository({"agents/READ ME.md": "Read."}, OperatorConfig())
+    assert lines(reading)[0].startswith("agents/READ ME.md:1:1: a role's name has lower-case")
+    assert reading.plan is not None
+    assert set(reading.plan.broken) == {"READ ME"}
+
+
+def test_every_mistake_is_reported_at_once_sorted_by_place() -> None:
+    reading = read(
+        "trust: {strat: x}\nroles: {pm: {runtime: x}}\nbudgets: 1\nenabled: 1\n",
+        bug_fix="---\nx: 1\n---\n",
+        pm="---\ny: 1\n---\nWork.",
+    )
+    assert [line.rsplit(": ", 1)[0].split(": ")[0] for line in lines(reading)] == [
+        "agents/bug-fix.md:2:1",
+        "agents/bug-fix.md:3:1",
+        "agents/pm.md:2:1",
+        "config.yaml:1:9",
+        "config.yaml:2:23",
+        "config.yaml:3:10",
+        "config.yaml:4:10",
+    ]
+
+
+def test_an_agent_file_makes_a_role_and_its_frontmatter_wins() -> None:
+    plan = planned(
+        "circuit_breakers: {roles: {scout: {max_turns: 7, max_tool_calls: 70}}}\n"
+        "roles: {scout: {model: 'openai:a'}}",
+        scout="---\ndescription: Looks.\nmax_turns: 3\nmodel: openai:b\n---\n\n# Look\n",
+    )
+    scout = plan.roles["scout"]
+    assert (scout.description, scout.prompt, scout.model) == ("Looks.", "# Look", "openai:b")
+    assert (scout.limits.max_turns, scout.limits.max_tool_calls) == (3, 70)
+    assert scout.origins["max_turns"] == Origin(Layer.AGENT_FILE)
+    assert scout.origins["max_tool_calls"] == Origin(Layer.REPOSITORY_ROLE)
+
+
+def test_a_named_agent_file_belongs_to_the_role_that_names_it() -> None:
+    files = {
+        "config.yaml": "roles: {pm: {agent: agents/planner.md}}",
+        "agents/planner.md": "Plan.",
+        "agents/notes/x.md": "",
+    }
+    plan = read_repository(files, OperatorConfig()).plan
+    assert plan is not None
+    assert plan.roles["pm"].prompt == "Plan."
+    assert tuple(plan.roles) == BUILT_IN_ROLES
+
+
+def test_a_review_role_cannot_be_given_tools_that_write() -> None:
+    reading = read("roles: {pr-review: {tools: [view, bash]}}")
+    assert lines(reading) == [
+        "config.yaml:1:28: roles.pr-review.tools: a review role cannot write: leave bash out"
+    ]
+    assert planned("roles: {pr-review: {tools: null}}").roles["pr-review"].tools == ("view",)
+    assert planned("", pr_review="Review.").roles["pr-review"].tools == ("view",)
+
+
+def test_null_leaves_a_setting_to_the_layer_below() -> None:
+    plan = planned(
+        "roles: {pm: {tools: null, model: 'openai:a'}}", pm="---\nmodel: null\n---\nPlan."
+    )
+    assert (plan.roles["pm"].tools, plan.roles["pm"].model) == (("view",), "openai:a")
+
+
+def test_a_model_has_to_be_on_the_operators_list() -> None:
+    operator = read_operator("models: ['openai:gpt-*']", "operator.yaml").config
+    assert operator is not None
+    files = {
+        "config.yaml": "roles: {pm: {model: 'openai:gpt-5'}}",
+        "agents/bug-fix.md": "---\nmodel: openai:o9\n---\nWork.",
+    }
+    reading = read_repository(files, operator)
+    assert lines(reading) == [
+        "agents/bug-fix.md:2:8: model: openai:o9 is not on the operator's list "
+        "(allowed: openai:gpt-*)"
+    ]
+    assert reading.plan is not None
+    assert reading.plan.roles["pm"].model == "openai:gpt-5"
+
+
+def test_config_yml_is_said_to_be_misnamed() -> None:
+    reading = read_repository({"config.yml": "enabled: false"}, OperatorConfig())
+    assert lines(reading) == [
+        "config.yaml:1:1: there is a config.yml: only config.yaml is read, rename it"
+    ]
+    assert reading.plan is None
+
+
+def test_the_operators_file_is_as_strict() -> None:
+    reading = read_operator(
+        "defaults: {max_turns: 0}\nceilings: {max_turn: 3, max_active_duration: null}\n"
+        "sandbox: {mode: required}\nworkers: {agents: 65}\nreconciliation_interval: 0\n"
+        "pricing: {m: {input: -1}}\non_unmeasurable: stop\n",
+        "op.yaml",
+    )
+    assert reading.config is None
+    assert [str(problem) for problem in reading.problems] == [
+        "op.yaml:1:23: defaults.max_turns: must be 1 to 100000, not 0",
+        "op.yaml:2:12: ceilings.max_turn: unknown key (did you mean max_turns?)",
+        "op.yaml:3:10: sandbox: not supported by this version: a mapping "
+        '(leave it out, or write {"mode": "off"})',
+        "op.yaml:4:19: workers.agents: must be at most 64, not 65",
+        "op.yaml:5:26: reconciliation_interval: must be at least 1, not 0",
+        "op.yaml:6:14: pricing.m.output: must be given",
+        "op.yaml:6:22: pricing.m.input: must be at least 0, not -1",
+        'op.yaml:7:18: on_unmeasurable: not supported by this version: text "stop" '
+        '(leave it out, or write "warn")',
+    ]
+
+
+def test_the_operators_file_says_everything() -> None:
+    reading = read_operator(
+        "ceilings: {max_turns: 9}\nmodels: ['a:*']\nsandbox: {mode: off}\n"
+        "pricing: {m: {input: 1.0, output: 5, cache_read: 0.1}}\nworkers: {agents: 2}\n"
+        "rate: {starts_per_user_per_hour: 100}\nreconciliation_interval: 7\n"
+        "alerts: {cost_usd_per_hour: 10, trips_per_hour: 5, webhook: null}\n",
+        "op.yaml",
+    )
+    assert reading.problems == ()
+    config = reading.config
+    assert config is not None
+    assert (config.ceilings, config.models) == ({"max_turns": 9}, ("a:*",))
+    assert (config.reconciliation_interval_seconds, config.worker_agents) == (7, 2)
+    assert (config.pricing["m"].output, config.pricing["m"].cache_read) == (5, 0.1)
