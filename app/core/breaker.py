@@ -134,15 +134,11 @@ def figure(amount: float | None) -> str:
     return "unknown" if amount is None else f"{amount:.1f}".removesuffix(".0")
 
 
-def trip_of(
-    name: LimitName, observed: float, maximum: int, layer: Layer, at: datetime
-) -> Trip:
+def trip_of(name: LimitName, observed: float, maximum: int, layer: Layer, at: datetime) -> Trip:
     """The trip of one limit, in words."""
     unit = CATALOGUE[name].unit
     reason = f"{name} reached: {figure(observed)} of {figure(maximum)} {unit}."
-    return Trip(
-        limit=name, observed=observed, maximum=maximum, layer=layer, at=at, reason=reason
-    )
+    return Trip(limit=name, observed=observed, maximum=maximum, layer=layer, at=at, reason=reason)
 
 
 def _trips(
@@ -187,9 +183,7 @@ def _stopped(answer: Answer, trip: Trip) -> Verdict:
     return Verdict(answer, stopped_words(trip), trip.limit, trip.observed, trip.maximum)
 
 
-def _recorded(
-    counters: Counters, events: tuple[AgentEvent, ...], verdict: Verdict
-) -> Decision:
+def _recorded(counters: Counters, events: tuple[AgentEvent, ...], verdict: Verdict) -> Decision:
     for event in events:
         counters = after(counters, event)
     return Decision(counters, verdict, events)

@@ -96,7 +96,9 @@ class RepositoryPlan:
     enabled: bool = True
 
     def role_of_label(self, label: str) -> str | None:
-        """The role that `label` starts, or None."""
-        if label in self.labels:
-            return self.labels[label]
-        return label.removeprefix(TRIGGER_PREFIX) if label.startswith(TRIGGER_PREFIX) else None
+        """The role that `label` starts, or None. GitHub's labels ignore case, so do we."""
+        wanted = label.casefold()
+        for name, role in self.labels.items():
+            if name.casefold() == wanted:
+                return role
+        return wanted.removeprefix(TRIGGER_PREFIX) if wanted.startswith(TRIGGER_PREFIX) else None

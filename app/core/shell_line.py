@@ -14,11 +14,22 @@ from typing import Final, assert_never
 
 SHELL_TOOLS: Final[frozenset[str]] = frozenset(
     {
-        "bash", "Bash", "shell", "Shell", "terminal", "run_command", "execute_bash",
-        "run_shell_command", "execute_command", "run_terminal_cmd", "run_in_terminal",
-        "local_shell", "exec_command", "developer__shell",
+        "bash",
+        "Bash",
+        "shell",
+        "Shell",
+        "terminal",
+        "run_command",
+        "execute_bash",
+        "run_shell_command",
+        "execute_command",
+        "run_terminal_cmd",
+        "run_in_terminal",
+        "local_shell",
+        "exec_command",
+        "developer__shell",
     }
-)  # fmt: skip
+)
 """Names under which agent runtimes offer a shell. Any other tool runs no command line."""
 
 HOLE: Final = "\0"

@@ -23,8 +23,10 @@ class Heard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IssueOpened(Heard):
-    """A new issue; labels it was born with arrive as `IssueLabelled` of their own."""
+    """An issue was opened or reopened; its labels arrive as `IssueLabelled` of their own."""
 
+    event: str
+    """`issues.opened` or `issues.reopened`, as `triggers.events` names it."""
     issue: int
     title: str
     body: str
@@ -159,8 +161,10 @@ def _of_issue(where: _Where, action: str, payload: object) -> Signal | None:
     title = _text(dig(payload, "issue", "title")) or ""
     body = _text(dig(payload, "issue", "body")) or ""
     match action:
-        case "opened":
-            return IssueOpened(issue=issue, title=title, body=body, **where.fields())
+        case "opened" | "reopened":
+            return IssueOpened(
+                event=f"issues.{action}", issue=issue, title=title, body=body, **where.fields()
+            )
         case "labeled":
             label = _text(dig(payload, "label", "name"))
             if label is None:

@@ -68,42 +68,44 @@ def options(arguments: Sequence[str]) -> Options:
     webhook_secret = secret_file.read_text().strip() if secret_file else given.webhook_secret
     if not webhook_secret:
         parser.error("the webhook secret is empty")
-    return Options(given.port, given.webhook_url, webhook_secret, tuple(given.repo), tuple(given.user),
-                   given.record)
+    return Options(given.port, given.webhook_url, webhook_secret, tuple(given.repo),
+                   tuple(given.user), given.record)
 
 
-async def serve(options: Options, root: Path) -> None:
-    """Fill a box, print where it is on the first line of standard output, and serve it."""
+async def serve(chosen: Options, root: Path) -> None:
+    """Fill a box, print where it is on the first line of standard output, and serve it until a
+    signal ends it."""
     async with Box(
-        root / "repositories", webhook_secret=options.webhook_secret,
-        webhook_url=options.webhook_url, record=options.record,
+        root / "repositories", webhook_secret=chosen.webhook_secret,
+        webhook_url=chosen.webhook_url, record=chosen.record,
     ) as box:
+        server = uvicorn.Server(uvicorn.Config(
+            box.asgi, lifespan="off", log_level="error", access_log=False,
+            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        ))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(
+                number, setattr, server, "should_exit", True
+            )
         box.root.mkdir()
-        tokens = {login: box.add_user(login, permission) for login, permission in options.users}
-        for name, directory in options.repositories:
+        tokens = {login: box.add_user(login, permission) for login, permission in chosen.users}
+        for name, directory in chosen.repositories:
             await box.add_repository(name, directory)
         key = root / "private-key.pem"
         key.touch(mode=0o600)
         key.write_bytes(box.identity.private_key_pem)
-        with socket.create_server((HOST, options.port)) as listener:
+        with socket.create_server((HOST, chosen.port)) as listener:
             box.url = f"http://{HOST}:{listener.getsockname()[1]}"
             print(json.dumps({
                 "url": box.url, "git_url": box.url, "app_id": box.identity.app_id,
                 "private_key_file": str(key), "installation_id": box.identity.installation_id,
                 "users": tokens,
             }), flush=True)
-            server = uvicorn.Server(uvicorn.Config(
-                box.asgi, lifespan="off", log_level="critical", access_log=False,
-                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-            ))
             await server.serve(sockets=[listener])
 
 
 def main() -> int:
     chosen = options(sys.argv[1:])
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # The server repeats the signal that ended it; by then everything is put away
-        signal.signal(number, lambda *_: None)
     with tempfile.TemporaryDirectory(prefix="squadron-box-") as root:
         try:
             asyncio.run(serve(chosen, Path(root)))

@@ -165,8 +165,11 @@ class Control:
 
     async def _idle(self, seconds: str) -> Response:
         """200 as soon as no webhook is on its way, 408 when that takes longer than `seconds`."""
-        bound = min(float(seconds), MAX_IDLE_SECONDS)
-        idle = await wait_until_idle(self._webhooks, bound)
+        try:
+            bound = float(seconds)
+        except ValueError:
+            return JSONResponse({"message": f"seconds is {seconds!r}, not a number"}, 400)
+        idle = await wait_until_idle(self._webhooks, min(bound, MAX_IDLE_SECONDS))
         return JSONResponse({"idle": idle}, 200 if idle else 408)
 
     def _avatar(self, number: str) -> Response:

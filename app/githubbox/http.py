@@ -32,7 +32,6 @@ class Refused(Exception):
                  headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
-        self.errors = errors
         self.headers = headers or {}
         self.body: Json = {"message": message, "documentation_url": DOCUMENTATION,
                            "status": str(status)}

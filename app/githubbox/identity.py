@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 
 import jwt
 from cryptography.hazmat.primitives import serialization
@@ -93,7 +94,7 @@ class Identity:
         self.app_id = self.world.next_id()
         self.installation_id = self.world.next_id()
         self.bot = self.world.add_user(f"{SLUG}[bot]", kind="Bot")
-        key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+        key = _key()
         self._public_key = key.public_key()
         self.private_key_pem = key.private_bytes(
             serialization.Encoding.PEM,
@@ -156,6 +157,12 @@ class Identity:
         ):
             raise BadCredentials
         return AsApp()
+
+
+@cache
+def _key() -> rsa.RSAPrivateKey:
+    """The App's key: made once in a process, for it takes longer than everything else."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
 def _secret_of(authorization: str) -> str:

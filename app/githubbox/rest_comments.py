@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from app.githubbox.http import Call, Refused, Reply, forbidden, invalid, not_found
+from app.githubbox.identity import AsUser
 from app.githubbox.render import REPO
 from app.githubbox.rest_issues import THREAD
 from app.githubbox.routing import Route, reading, writing
@@ -38,7 +39,8 @@ async def list_repository_comments(call: Call) -> Reply:
 async def create_comment(call: Call) -> Reply:
     issue, repository = call.issue, call.repository
     body = call.fields("IssueComment").text("body")
-    if issue.locked and not call.at_least(Role.WRITE, "issues"):
+    by_collaborator = isinstance(call.caller, AsUser) and call.actor.role >= Role.WRITE
+    if issue.locked and not by_collaborator:  # Apps are refused too
         raise Refused(403, "Unable to create comment because issue is locked.")
     comment = Comment(call.world.next_id(), call.actor, body, call.now, call.now)
     issue.comments.append(comment)

@@ -43,6 +43,15 @@ async def list_pulls(call: Call) -> Reply:
 
 
 async def create_pull(call: Call) -> Reply:
+    async with call.repository.git.lock:  # of two equal requests at once one is the second
+        issue, pull = await _new_pull(call)
+    repository = call.repository
+    await call.events.pull_request("opened", repository, issue, pull, call.actor)
+    answer = await GitRender(call.render).full_pull(repository, issue, pull, mergeable=None)
+    return Reply(201, answer, {"Location": answer["url"]})
+
+
+async def _new_pull(call: Call) -> tuple[Issue, Pull]:
     fields, repository = call.fields("PullRequest"), call.repository
     title = fields.text("title", MAX_TITLE_CHARACTERS)
     head, base = fields.text("head").rpartition(":")[2], fields.text("base")
@@ -64,9 +73,7 @@ async def create_pull(call: Call) -> Reply:
         call.actor, call.now, call.now, pull=pull,
     )
     repository.issues[issue.number] = issue
-    await call.events.pull_request("opened", repository, issue, pull, call.actor)
-    answer = await GitRender(call.render).full_pull(repository, issue, pull, mergeable=None)
-    return Reply(201, answer, {"Location": answer["url"]})
+    return issue, pull
 
 
 def _custom(message: str) -> Refused:

@@ -26,7 +26,7 @@ from app.core.events import (
 )
 from app.core.lifecycle import Signal, State
 from app.core.redact import redact
-from app.ports import Changes, GitHubFailed, KeptWork, Work
+from app.ports import Changes, GitHubFailed, KeptWork, Work, WorkspaceFailed
 from app.services.world import World, checkout_order, repository_of
 
 MOST_SUMMARY_CHARACTERS: Final = 8_000
@@ -98,7 +98,7 @@ class Closing:
 
     async def escalate(self, agent: Agent, trip: Trip, summary: str) -> Agent | None:
         """Stop an agent for good. Whichever layer saw it first, this runs once."""
-        kept = await self._keep(agent)
+        kept = await self._keep_or_branch(agent)
         trips: list[AgentEvent] = [Tripped(at=self._world.clock.now(), trip=trip)]
         return await self._move(
             agent,
@@ -151,6 +151,18 @@ class Closing:
         return await self._world.workspace.keep(
             order, f"Work in progress on #{agent.id.issue} ({agent.id.role})"
         )
+
+    async def _keep_or_branch(self, agent: Agent) -> KeptWork:
+        """As `_keep`; an agent that was stopped before it had a branch gets one, for its check."""
+        kept = await self._keep(agent)
+        if kept.sha is not None or agent.sha is not None:
+            return kept
+        try:
+            order = await checkout_order(self._world, agent)
+            checkout = await self._world.workspace.prepare(order)
+        except (GitHubFailed, WorkspaceFailed) as error:
+            return KeptWork(None, False, f"The branch could not be created: {error}")
+        return KeptWork(checkout.head_sha, True)
 
     async def _sleep(
         self,

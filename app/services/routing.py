@@ -93,11 +93,11 @@ class Routing:
     async def _opened(self, signal: IssueOpened) -> None:
         repository = _where(signal)
         reading = await self._plans.of(repository)
-        role = reading.plan.events.get("issues.opened") if reading.plan is not None else None
+        role = reading.plan.events.get(signal.event) if reading.plan is not None else None
         if role is not None:
             task = Task(signal.title, signal.body)
             await self._starting.start(
-                repository, signal.issue, role, signal.sender, "issues.opened", task
+                repository, signal.issue, role, signal.sender, signal.event, task
             )
 
     async def issue_closed(self, repository: Repository, number: int) -> None:

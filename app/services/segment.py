@@ -143,6 +143,8 @@ class Segment:
         try:
             self._session = await self._open(order, checkout)
             return _result(await self._turns(self._session, await self._first_prompt(order)))
+        except ValueError as error:
+            return Failed(Cause.MODEL_FAILED, str(error))
         except (OSError, RuntimeError) as error:
             return Died(f"{type(error).__name__}: {error}")
 

@@ -1,11 +1,15 @@
 """A real git remote over HTTP for the workspace's tests: `git http-backend` behind basic auth."""
 
+import atexit
 import base64
 import os
+import shutil
 import subprocess
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -33,6 +37,25 @@ def git(directory: Path, *arguments: str) -> str:
     return done.stdout.decode().strip()
 
 
+@cache
+def _template() -> Path:
+    """A served repository and a person's checkout of it, made once and copied for each test."""
+    root = Path(tempfile.mkdtemp(prefix="squadron-remote-"))
+    atexit.register(shutil.rmtree, root)
+    bare, person = root / "served/octo/demo.git", root / "person"
+    bare.mkdir(parents=True)
+    git(bare, "init", "-q", "--bare", "--initial-branch=main", "--template=")
+    git(bare, "config", "http.receivepack", "true")
+    git(root, "init", "-q", "--initial-branch=main", "--template=", str(person))
+    git(person, "remote", "add", "origin", "../served/octo/demo.git")
+    (person / "app.py").write_text("print('hello')\n")
+    (person / ".gitignore").write_text("*.log\n")
+    git(person, "add", "-A")
+    git(person, "commit", "-q", "-m", "First")
+    git(person, "push", "-q", "origin", "main")
+    return root
+
+
 class GitRemote:
     """One repository that is served, and a person's checkout of it."""
 
@@ -44,14 +67,10 @@ class GitRemote:
         """That many requests are answered with 503 first."""
         self.purposes: list[str] = []
         self.url = ""
-        self.bare.mkdir(parents=True)
-        git(self.bare, "init", "-q", "--bare", "--initial-branch=main")
-        git(self.bare, "config", "http.receivepack", "true")
-        git(root, "clone", "-q", str(self.bare), str(self.person))
-        self.commit({"app.py": "print('hello')\n", ".gitignore": "*.log\n"}, "First")
+        shutil.copytree(_template(), root, symlinks=True)
 
-    def commit(self, files: dict[str, str], subject: str, branch: str = "main") -> str:
-        """Commit and push as a person; the new head."""
+    def commit(self, files: dict[str, str], *subjects: str, branch: str = "main") -> str:
+        """Commit (files first, then nothing more) and push as a person; the new head."""
         git(self.person, "fetch", "-q", "origin")
         known = git(self.person, "branch", "-r", "--list", f"origin/{branch}")
         start = [f"origin/{branch}"] if known else []
@@ -60,7 +79,8 @@ class GitRemote:
             (self.person / name).parent.mkdir(parents=True, exist_ok=True)
             (self.person / name).write_text(text)
         git(self.person, "add", "-A")
-        git(self.person, "commit", "-q", "--allow-empty", "-m", subject)
+        for subject in subjects:
+            git(self.person, "commit", "-q", "--allow-empty", "-m", subject)
         git(self.person, "push", "-q", "origin", f"{branch}:{branch}")
         return git(self.person, "rev-parse", "HEAD")
 

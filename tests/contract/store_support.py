@@ -68,11 +68,18 @@ class World:
 
     engine: sa.Engine
     writer: GroupWriter
+    other_writer: GroupWriter
+    """As a second process has it."""
     queue_is_broken: bool = False
 
     @property
     def store(self) -> SqlStore:
         return SqlStore(self.engine, self.writer, self._enqueue)
+
+    @property
+    def stores(self) -> tuple[SqlStore, SqlStore]:
+        """This process's, and another's."""
+        return self.store, SqlStore(self.engine, self.other_writer, self._enqueue)
 
     def _enqueue(self, connection: sa.Connection, work: Work) -> None:
         dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
@@ -148,6 +155,7 @@ def world(migrated: sa.Engine) -> Iterator[World]:
     with migrated.begin() as connection:
         for table in (QUEUED_WORK, *reversed(METADATA.sorted_tables)):
             connection.execute(sa.delete(table))
-    writer = GroupWriter(migrated)
-    yield World(migrated, writer)
+    writer, other_writer = GroupWriter(migrated), GroupWriter(migrated)
+    yield World(migrated, writer, other_writer)
     writer.close()
+    other_writer.close()

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import httpx
 import pytest
+from githubkit import AppAuthStrategy, GitHub
+from githubkit.exception import RequestFailed
 
 from app.githubbox.git import BareRepository
 from tests.contract.box_support import REPO, Rig, app_jwt, rig
@@ -186,7 +188,9 @@ async def test_blockers_locks_and_deleted_issues(box: Rig) -> None:
     assert [one["number"] for one in subs] == [second]
     await ann.put(f"{REPO}/issues/{first}/lock")
     said = {"body": "may I?"}
-    assert (await reader.post(f"{REPO}/issues/{first}/comments", json=said)).status_code == 403
+    for refused in (reader, app):
+        answer = await refused.post(f"{REPO}/issues/{first}/comments", json=said)
+        assert answer.status_code == 403 and "locked" in answer.json()["message"]
     assert (await ann.post(f"{REPO}/issues/{first}/comments", json=said)).status_code == 201
     order = {"repository": "octo/demo", "number": first, "user": "admin"}
     assert (await box.client().post("/_box/delete_issue", json=order)).status_code == 200
@@ -293,3 +297,21 @@ async def test_an_app_shows_who_it_is_and_its_tokens_are_narrow_and_short_lived(
     assert len(short.json()["token"]) == 40 and "." not in short.json()["expires_at"]
     box.now += timedelta(minutes=61)
     assert (await app.get(f"{REPO}/issues")).status_code == 401
+
+
+async def test_the_client_library_of_the_service_drives_it(box: Rig) -> None:
+    transport = httpx.ASGITransport(box.box.asgi)
+    identity = box.box.identity
+    github = GitHub(
+        AppAuthStrategy(str(identity.app_id), identity.private_key_pem.decode()),
+        base_url=box.box.url, async_transport=transport, auto_retry=False,
+    )
+    installed = github.with_auth(github.auth.as_installation(identity.installation_id))
+    answer = await installed.arequest("POST", f"{REPO}/issues", json={"title": "by githubkit"})
+    assert answer.json()["user"]["login"] == "squadron-box[bot]"
+    for _ in range(2):  # the second time GitHub says 304
+        listed = await installed.arequest("GET", f"{REPO}/issues")
+        assert [one["title"] for one in listed.json()] == ["by githubkit"]
+    with pytest.raises(RequestFailed) as refused:
+        await installed.arequest("POST", f"{REPO}/check-runs", json={"name": "x", "head_sha": "0"})
+    assert refused.value.response.status_code == 422

@@ -202,6 +202,22 @@ async def test_a_blocked_report_names_issues(local: World, blocked_by: list[obje
     assert not local.gate.allowed
 
 
+async def test_the_first_of_two_reports_counts(world: World) -> None:
+    blocked = Call("report_blocked", {"reason": "changed my mind"})
+    play(world, story(calls(DONE, blocked, bash("echo denied")), text("still here")))
+    world.gate.most_tools = 0
+    async with world.session() as session:
+        assert await session.turn("SCENARIO:story") == ReportedComplete("fixed")
+        assert await session.turn("go on") == Idle("still here")
+
+
+async def test_a_turn_may_end_without_a_word(world: World) -> None:
+    play(world, story(lambda told: text("now" if "speak!" in told.said_by(Speaker.USER) else "")))
+    async with world.session() as session:
+        assert await session.turn("SCENARIO:story") == Idle("")
+        assert await session.turn("speak!") == Idle("now")
+
+
 async def test_a_malformed_report_does_not_end_the_turn(local: World) -> None:
     play(local, story(calls(Call("report_blocked", {"blocked_by": "soon"})), calls(DONE)))
     async with local.session() as session:

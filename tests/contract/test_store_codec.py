@@ -26,6 +26,8 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         return st.one_of([values(one) for one in get_args(hint)])
     if hint is datetime:
         return st.datetimes(timezones=st.just(UTC))
+    if hint is int:
+        return st.integers(0, 10**12)
     if hint is float:
         return st.floats(allow_nan=False, allow_infinity=False)
     return st.from_type(hint)

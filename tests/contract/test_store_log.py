@@ -45,7 +45,7 @@ async def test_nothing_is_appended_once_the_agent_has_moved(world: World) -> Non
 async def test_of_many_who_append_at_one_place_one_does(world: World) -> None:
     active = await world.an_active()
     answers = await asyncio.gather(
-        *(world.store.append(active.id, 0, 3, [TURN, TICK]) for _ in range(30))
+        *(store.append(active.id, 0, 3, [TURN, TICK]) for store in world.stores * 15)
     )
     assert sum(answers) == 1
     assert (await world.store.log(active.id))[2:] == [TURN, TICK]
@@ -109,3 +109,26 @@ def test_the_fold_of_the_log_is_what_was_counted_live(
             assert fold(await world.store.log(active.id)) == live
 
     asyncio.run(story())
+
+
+async def test_two_processes_with_many_agents_do_not_stand_in_each_others_way(
+    world: World,
+) -> None:
+    """Each transaction holds the rows of many agents; the two name them in opposite orders."""
+    agents = [(await world.an_active(issue)).id for issue in range(1, 31)]
+    done = Finished(at=later(9), why="issue closed")
+    for first_seq in range(3, 13):
+        here = [world.stores[0].append(agent, 0, first_seq, [TURN]) for agent in agents]
+        there = [world.stores[1].append(agent, 0, first_seq, [TURN]) for agent in agents[::-1]]
+        answers = await asyncio.gather(*here, *there)
+        assert [a != b for a, b in zip(answers[:30], answers[:29:-1], strict=True)] == [True] * 30
+    states = [await world.store.agent(agent) for agent in agents]
+    moved = await asyncio.gather(
+        *(
+            store.move(agent, Signal.TAKEN_AWAY, [done], Changes())
+            for store, order in zip(world.stores, (states, states[::-1]), strict=True)
+            for agent in order
+            if agent is not None
+        )
+    )
+    assert len([agent for agent in moved if agent is not None]) == 30

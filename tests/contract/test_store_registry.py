@@ -71,7 +71,7 @@ async def test_an_agent_starts_queued_with_its_work(world: World) -> None:
 
 async def test_a_post_has_one_live_agent(world: World) -> None:
     created = await asyncio.gather(
-        *(world.store.create(a_new_agent(), later(n)) for n in range(20))
+        *(world.stores[n % 2].create(a_new_agent(), later(n)) for n in range(20))
     )
     assert len([agent for agent in created if agent is not None]) == 1
     assert len(await world.store.agents()) == 1
@@ -197,7 +197,13 @@ async def test_what_a_sleeper_waits_for_goes_when_it_wakes(world: World) -> None
 
 async def test_of_two_who_see_the_same_only_one_moves(world: World) -> None:
     active = await world.an_active()
-    moved = await asyncio.gather(*(trip(world, active) for _ in range(8)), sleep(world, active))
+    moved = await asyncio.gather(
+        *(
+            store.move(active, Signal.TRIPPED, [TRIPPED], Changes(trip=TRIP))
+            for store in world.stores * 8
+        ),
+        sleep(world, active),
+    )
     assert len([agent for agent in moved if agent is not None]) == 1
     assert len(await world.store.log(active.id)) == 3
 

@@ -28,7 +28,8 @@ async def held_up(writer: GroupWriter) -> AsyncIterator[None]:
     """Whatever is asked inside waits together, and is written when the block ends."""
     begun, go_on = threading.Event(), threading.Event()
 
-    def job(_: sa.Connection) -> None:
+    def job(connection: sa.Connection) -> None:
+        connection.execute(sa.select(1))
         begun.set()
         assert go_on.wait(30)
 

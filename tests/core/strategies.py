@@ -279,7 +279,7 @@ def take(life: Life, step: Step) -> Verdict | None:
             life.model_answers()
         case "ask tests", (Suite() as suite, str(content)):
             return life.asks_tests(suite, content)
-        case "end tests", (int(nth), outcome, str(left)):
+        case "end tests", (int(nth), Outcome() | None as outcome, str(left)):
             if life.open_runs:
                 life.tests_end(life.open_runs[nth % len(life.open_runs)], outcome, left)
         case "crash and start again", float(gap_seconds):
@@ -355,5 +355,3 @@ def agent(
         created_at=START,
         updated_at=updated_at,
     )
-
-

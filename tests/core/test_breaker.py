@@ -269,9 +269,7 @@ def lived(limits: Limits, steps: list[Step]) -> Life:
 
 @EXAMPLES
 @given(small_limits, step_lists)
-def test_in_no_order_an_agent_passes_a_limit_and_goes_on(
-    limits: Limits, steps: list[Step]
-) -> None:
+def test_in_no_order_an_agent_passes_a_limit_and_goes_on(limits: Limits, steps: list[Step]) -> None:
     life = lived(limits, steps)
     for _, decision in life.decisions:
         if decision.verdict.allowed:

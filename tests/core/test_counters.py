@@ -216,9 +216,7 @@ class AgentsLife(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        limits = Limits(
-            max_iterations=2, max_tool_calls=8, max_turns=4, max_active_duration=60
-        )
+        limits = Limits(max_iterations=2, max_tool_calls=8, max_turns=4, max_active_duration=60)
         self.life = begun(limits)
         self.most_active = timedelta()
         self.tools_that_ran = 0

@@ -102,9 +102,7 @@ def test_a_pause_is_bounded_like_a_sleep(seconds: float, is_due: bool) -> None:
         assert (trip.limit, trip.observed) == (LimitName.MAX_SLEEP_DURATION, seconds)
 
 
-@pytest.mark.parametrize(
-    "state", [State.QUEUED, State.COMPLETED, State.ESCALATED, State.CANCELLED]
-)
+@pytest.mark.parametrize("state", [State.QUEUED, State.COMPLETED, State.ESCALATED, State.CANCELLED])
 def test_who_neither_works_nor_waits_is_never_overdue(state: State) -> None:
     assert overdue(agent(state, limits=LIMITS), running_since(0), after_seconds(10**7)) is None
 

@@ -17,13 +17,13 @@ ENOUGH = {
 """Which permissions are enough under each rule, written down by hand."""
 
 
-@pytest.mark.parametrize(("rule", "permission"), product(RULES, Permission))
+@pytest.mark.parametrize(("rule", "permission"), list(product(RULES, Permission)))
 def test_a_persons_permission_decides(rule: Permission, permission: Permission) -> None:
     sender = Sender("mona", is_bot=False)
     assert trusted(TrustRules(start=rule), sender, permission) is (permission.name in ENOUGH[rule])
 
 
-@pytest.mark.parametrize(("rule", "permission"), product(RULES, Permission))
+@pytest.mark.parametrize(("rule", "permission"), list(product(RULES, Permission)))
 def test_a_listed_person_needs_no_permission(rule: Permission, permission: Permission) -> None:
     rules = TrustRules(start=rule, logins=("mona",))
     assert trusted(rules, Sender("mona", is_bot=False), permission)
@@ -32,7 +32,7 @@ def test_a_listed_person_needs_no_permission(rule: Permission, permission: Permi
     )
 
 
-@pytest.mark.parametrize(("rule", "permission"), product(RULES, Permission))
+@pytest.mark.parametrize(("rule", "permission"), list(product(RULES, Permission)))
 def test_a_bot_that_is_not_listed_starts_nothing(rule: Permission, permission: Permission) -> None:
     bot = Sender("helper[bot]", is_bot=True)
     for rules in (TrustRules(start=rule), TrustRules(start=rule, bots=("helper", "*"))):
@@ -40,7 +40,7 @@ def test_a_bot_that_is_not_listed_starts_nothing(rule: Permission, permission: P
         assert not may_ask(rules, bot)
 
 
-@pytest.mark.parametrize(("rule", "permission"), product(RULES, Permission))
+@pytest.mark.parametrize(("rule", "permission"), list(product(RULES, Permission)))
 def test_a_listed_bot_still_needs_the_permission(rule: Permission, permission: Permission) -> None:
     rules = TrustRules(start=rule, bots=("helper[bot]",))
     bot = Sender("helper[bot]", is_bot=True)

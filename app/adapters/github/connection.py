@@ -117,7 +117,15 @@ class Connection:
 
     async def _new_token(self, scope: Scope) -> object:
         path = f"/app/installations/{scope.installation_id}/access_tokens"
-        return (await self._exchange(Call("POST", path, body=scope.order()), None)).body
+        try:
+            return (await self._exchange(Call("POST", path, body=scope.order()), None)).body
+        except Refused as refused:
+            # Never 404: that would read as if what the token is for did not exist.
+            raise Refused(
+                f"No access to {scope.repository or 'the installation'}: was the App uninstalled,"
+                f" suspended or given fewer permissions, or the repository renamed? {refused}",
+                401 if refused.status == 401 else 403,
+            ) from refused
 
     async def _exchange(self, call: Call, token: str | None) -> Answer:
         import jwt

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.adapters.shell.tree import Budget, TreeReader
-from app.core.shell_line import HOLE, Sequence as ShellSequence, ShellLine
+from app.core.shell_line import HOLE, ShellLine
+from app.core.shell_line import Sequence as ShellSequence
 
 __all__ = ["MAX_TEXT_BYTES", "parse"]
 

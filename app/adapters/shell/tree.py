@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence as SequenceOf
+from collections.abc import Iterator
+from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 from typing import Final
 
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from app.adapters.shell.unwrap import SHELLS, Text, unwrap
+from app.adapters.shell.unwrap import Text, unwrap
 from app.adapters.shell.words import WordReader
 from app.core.shell_line import (
     HOLE,
@@ -30,6 +31,7 @@ from app.core.shell_line import (
     Subshell,
     Words,
 )
+from app.core.testruns.wordset import word_set
 
 MAX_NODES: Final = 20_000
 MAX_DEPTH: Final = 60
@@ -40,9 +42,9 @@ MAX_LOOP_VALUES: Final = 8
 _LANGUAGE: Final = Language(tree_sitter_bash.language())
 _NOTHING: Final = Sequence(())
 _HOLE: Final = re.compile(f"{HOLE}([^{HOLE}]*){HOLE}")
-_COMPARED: Final = frozenset(
+_COMPARED: Final = word_set(
     """word number string raw_string concatenation simple_expansion expansion extglob_pattern regex
-    ansi_c_string command_substitution arithmetic_expansion variable_name test_operator""".split()
+    ansi_c_string command_substitution arithmetic_expansion variable_name test_operator"""
 )
 _PRINTERS: Final = frozenset({"echo", "printf"})
 _STATEMENT_GROUPS: Final = frozenset(
@@ -137,11 +139,19 @@ class TreeReader:
             case "while_statement" | "c_style_for_statement" | "for_statement":
                 return self._loop(node)
             case "case_statement":
-                return Case(tuple(
-                    self._statements([c for i, c in enumerate(item.children)
-                                      if item.field_name_for_child(i) != "value"])
-                    for item in node.children if item.type == "case_item"
-                ))  # fmt: skip
+                return Case(
+                    tuple(
+                        self._statements(
+                            [
+                                c
+                                for i, c in enumerate(item.children)
+                                if item.field_name_for_child(i) != "value"
+                            ]
+                        )
+                        for item in node.children
+                        if item.type == "case_item"
+                    )
+                )
             case "function_definition":
                 return self._function(node)
             case kind if kind in _STATEMENT_GROUPS:
@@ -229,7 +239,7 @@ class TreeReader:
             name, value = part.child_by_field_name("name"), part.child_by_field_name("value")
             if part.type == "variable_assignment" and name is not None:
                 text = "" if value is None else self.words.text(value)
-                values.append(((name.text or b"").decode(errors="replace"), text))
+                values.append((_decoded(name), text))
         return Assignment(tuple(values), self._substitutions(), declared)
 
     def _test(self, node: Node) -> ShellNode:
@@ -238,7 +248,7 @@ class TreeReader:
         while pending and self.budget.take():
             part = pending.pop()
             if part.type == "variable_name":
-                words.append(f"{HOLE}{(part.text or b'').decode(errors='replace')}{HOLE}")
+                words.append(f"{HOLE}{_decoded(part)}{HOLE}")
             elif part.type in _COMPARED or not part.children:
                 words.append(self.words.text(part))
             else:
@@ -273,7 +283,7 @@ class TreeReader:
         variable = node.child_by_field_name("variable")
         values = node.children_by_field_name("value")
         if node.type == "for_statement" and variable is not None:
-            name = (variable.text or b"").decode(errors="replace")
+            name = _decoded(variable)
             texts = [text for value in values for text in self.words.split(value)]
             inner = self._substitutions()
             loop = self._for(name, texts, body)
@@ -284,7 +294,8 @@ class TreeReader:
         """With few literal values the body is read once for each."""
         literal = values and not any(HOLE in value for value in values)
         used = f"${name}".encode() in (body.text or b"") or f"{{{name}".encode() in (
-            body.text or b"")  # fmt: skip
+            body.text or b""
+        )
         if not literal or not used or len(values) > MAX_LOOP_VALUES:
             return Loop(None, self._statement(body))
         outside = self.variables.get(name)
@@ -301,7 +312,7 @@ class TreeReader:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None or body is None:
             return _NOTHING
-        return Function((name.text or b"").decode(errors="replace"), self._statement(body))
+        return Function(_decoded(name), self._statement(body))
 
     # simple commands
 
@@ -367,7 +378,7 @@ class TreeReader:
 
     def _heredoc(self, redirect: Node) -> str:
         body = next((c for c in redirect.children if c.type == "heredoc_body"), None)
-        return "" if body is None else (body.text or b"").decode(errors="replace")
+        return "" if body is None else _decoded(body)
 
     def _herestring(self, redirect: Node) -> str:
         named = [child for child in redirect.children if child.is_named]
@@ -384,7 +395,7 @@ class TreeReader:
         if node.type != "command":
             return None
         name = node.child_by_field_name("name")
-        if name is None or (name.text or b"").decode(errors="replace") not in _PRINTERS:
+        if name is None or _decoded(name) not in _PRINTERS:
             return None
         waiting = self.words.substitutions
         self.words.substitutions = []
@@ -436,13 +447,21 @@ def _behind_heredoc(redirect: Node) -> list[Node]:
     for child in redirect.children:
         if child.type == "pipeline":
             behind += [c for c in child.children if c.type != "comment"]
-        elif child.type in {"&&", "||"} or (child.is_named and behind and "heredoc" not in child.type):
+        elif child.type in {"&&", "||"} or (
+            child.is_named and behind and "heredoc" not in child.type
+        ):
             behind.append(child)
     return behind
 
 
 def _writes_its_input(node: Node) -> bool:
     return (node.text or b"").split()[:1] == [b"cat"]
+
+
+_CHANGED_BY: Final = word_set(
+    "postfix_expression unary_expression binary_expression for_statement unset_command"
+)
+_READERS: Final = word_set("read mapfile readarray getopts printf let")
 
 
 def _constant_variables(root: Node, words: WordReader) -> Iterator[tuple[str, str]]:
@@ -455,11 +474,19 @@ def _constant_variables(root: Node, words: WordReader) -> Iterator[tuple[str, st
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
             prefix = node.parent is not None and node.parent.type == "command"
             if name is not None and not prefix:
-                key = (name.text or b"").decode(errors="replace")
+                key = _decoded(name)
                 text = "" if value is None else words.text(value)
                 literal = HOLE not in text and b"+=" not in (node.text or b"")
                 seen[key] = text if literal and key not in seen else None
                 words.substitutions.clear()
-        if node.named_child_count:
-            pending.extend(node.named_children)
-    return iter([(name, text) for name, text in seen.items() if text is not None])
+        elif node.type == "variable_name" and node.parent is not None:
+            if node.parent.type in _CHANGED_BY:
+                seen[_decoded(node)] = None
+        elif node.type == "command_name" and _decoded(node) in _READERS and node.parent is not None:
+            seen.update(dict.fromkeys(map(_decoded, node.parent.children)))
+        pending.extend(node.named_children)
+    return ((name, text) for name, text in seen.items() if text is not None)
+
+
+def _decoded(node: Node) -> str:
+    return (node.text or b"").decode(errors="replace")

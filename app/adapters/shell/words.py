@@ -20,7 +20,9 @@ _ESCAPE_IN_DOUBLE_QUOTES: Final = re.compile(r'\\(?:\n|([$`"\\]))')
 _ANSI_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b"}
 _ARITHMETIC_NAMES: Final = re.compile(r"[A-Za-z_]\w*|\d+|\?")
 _SUM: Final = re.compile(r"[\s\w$?|+(){}]*")
-_LOOKS_UP: Final = frozenset({"which", "type", "command", "whereis", "realpath", "readlink", "echo"})
+_LOOKS_UP: Final = frozenset(
+    {"which", "type", "command", "whereis", "realpath", "readlink", "echo"}
+)
 
 
 @dataclass(slots=True)

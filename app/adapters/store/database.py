@@ -11,6 +11,8 @@ import alembic.command
 import alembic.config
 import sqlalchemy as sa
 
+from app.adapters.store.failures import translated
+
 POOL_SIZE: Final = 20
 MOST_POOL_WAIT_SECONDS: Final = 10
 MOST_LOCK_WAIT_SECONDS: Final = 10
@@ -37,13 +39,19 @@ def make_engine(url: str) -> sa.Engine:
 
 
 def migrate(engine: sa.Engine, revision: str = "head") -> None:
-    """Bring our tables up to `revision`, in one transaction. One process at a time does it."""
+    """Bring our tables up to `revision`, in one transaction. One process at a time does it.
+
+    Raises `StoreUnavailable` when the database cannot be reached, or is migrated for too long.
+    """
     config = migration_config()
-    with engine.connect() as connection:
-        _take_migration_lock(connection)
-        config.attributes["connection"] = connection
-        alembic.command.upgrade(config, revision)
-        connection.commit()
+    try:
+        with engine.connect() as connection:
+            _take_migration_lock(connection)
+            config.attributes["connection"] = connection
+            alembic.command.upgrade(config, revision)
+            connection.commit()
+    except sa.exc.SQLAlchemyError as error:
+        raise translated(error) from error.__cause__
 
 
 def migration_config() -> alembic.config.Config:

@@ -1,24 +1,27 @@
 """`ports.Store` on a database: writes share transactions, reads use the pool.
 
-Every write waits at most `writer.MOST_WAIT_SECONDS`; every read is bounded by the engine's time
-limits. Both fail with `StoreUnavailable`.
+Every write waits at most `writer.MOST_WAIT_SECONDS`, every read `MOST_READ_SECONDS`; both fail with
+`StoreUnavailable`.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import sqlalchemy as sa
 
 from app.adapters.store import effects, inbox, log, registry
+from app.adapters.store.failures import translated
 from app.adapters.store.registry import Enqueue
 from app.adapters.store.tables import DeliveryState
-from app.adapters.store.writer import GroupWriter, translated
+from app.adapters.store.writer import GroupWriter
 from app.core.agent import Agent, AgentId, Effect, EffectName
 from app.core.events import AgentEvent
 from app.core.lifecycle import Signal, State
-from app.ports import Changes, Delivery, NewAgent, Work
+from app.ports import Changes, Delivery, NewAgent, StoreUnavailable, Work
+
+MOST_READ_SECONDS: Final = 30.0
 
 Answer = TypeVar("Answer")
 
@@ -157,6 +160,11 @@ class SqlStore:
                 return query(connection)
 
         try:
-            return await asyncio.to_thread(read)
+            async with asyncio.timeout(MOST_READ_SECONDS):
+                return await asyncio.to_thread(read)
+        except TimeoutError as error:
+            raise StoreUnavailable(
+                f"the database took longer than {MOST_READ_SECONDS:g} s for a read"
+            ) from error
         except sa.exc.SQLAlchemyError as error:
             raise translated(error) from error.__cause__

@@ -36,7 +36,7 @@ class Instant(sa.types.TypeDecorator[datetime]):
         return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
 
 
-class Words(sa.types.TypeDecorator[str]):
+class FreeText(sa.types.TypeDecorator[str]):
     """Text that people, agents or GitHub wrote. What a database refuses in text is replaced."""
 
     impl = sa.Text
@@ -114,19 +114,19 @@ class AgentRow(SQLModel, table=True):
     worker: str | None = Field(sa_type=sa.Text)
     assignment: str = Field(sa_type=sa.Text)
     """JSON."""
-    branch: str = Field(sa_type=Words)
-    default_branch: str = Field(sa_type=Words)
+    branch: str = Field(sa_type=FreeText)
+    default_branch: str = Field(sa_type=FreeText)
     base_sha: str | None = Field(sa_type=sa.Text)
     sha: str | None = Field(sa_type=sa.Text)
     pull_request: int | None = Field(sa_type=sa.BigInteger)
     blocked_by: str = Field(sa_type=sa.Text)
     """JSON: issue numbers."""
-    summary: str = Field(sa_type=Words)
+    summary: str = Field(sa_type=FreeText)
     trip: str | None = Field(sa_type=sa.Text)
     """JSON."""
-    started_by: str = Field(sa_type=Words)
+    started_by: str = Field(sa_type=FreeText)
     predecessor: str | None = Field(sa_type=sa.Text)
-    note: str = Field(sa_type=Words)
+    note: str = Field(sa_type=FreeText)
     input_tokens: int = Field(sa_type=sa.BigInteger)
     output_tokens: int = Field(sa_type=sa.BigInteger)
     created_at: datetime = Field(sa_type=Instant)
@@ -157,11 +157,11 @@ class EffectRow(SQLModel, table=True):
     agent_id: str = Field(primary_key=True, sa_type=sa.Text, foreign_key="sq_agents.id")
     name: str = Field(primary_key=True, sa_type=sa.Text)
     state: str = Field(sa_type=sa.Text)
-    url: str | None = Field(sa_type=Words)
+    url: str | None = Field(sa_type=FreeText)
     number: int | None = Field(sa_type=sa.BigInteger)
-    content: str = Field(sa_type=Words)
+    content: str = Field(sa_type=FreeText)
     attempts: int
-    error: str = Field(sa_type=Words)
+    error: str = Field(sa_type=FreeText)
     due_at: datetime | None = Field(sa_type=Instant)
     edits: str = Field(sa_type=sa.Text)
     """JSON: instants."""

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 
 import sqlalchemy as sa
 
+from app.adapters.store.failures import is_connection_lost, translated
 from app.ports import StoreUnavailable
 
 MOST_JOBS_A_COMMIT: Final = 256
@@ -131,7 +132,7 @@ class GroupWriter:
         except _CommitFailed as error:
             return [_Outcome(error=error.__cause__)] * len(asks)
         except BaseException as error:  # handed to the callers, whatever it is
-            if len(asks) == 1 and not _is_connection_lost(error):
+            if len(asks) == 1 and not is_connection_lost(error):
                 return [_Outcome(error=error)]
         return [self._write_alone(ask) for ask in asks]
 
@@ -178,10 +179,6 @@ def _one_by_one(
     return [job(connection) for job in jobs]
 
 
-def _is_connection_lost(error: BaseException) -> bool:
-    return isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated
-
-
 def _hand_out(asks: Sequence[_Ask], outcomes: Sequence[_Outcome]) -> None:
     """Wake each event loop once, however many of its callers have an answer."""
     by_loop: dict[asyncio.AbstractEventLoop, list[tuple[asyncio.Future[Any], _Outcome]]]
@@ -201,16 +198,3 @@ def _settle(settled: Sequence[tuple[asyncio.Future[Any], _Outcome]]) -> None:
             future.set_result(outcome.answer)
         else:
             future.set_exception(translated(outcome.error))
-
-
-def translated(error: BaseException) -> BaseException:
-    """`StoreUnavailable` for a database that is away, full, locked or too slow; else `error`."""
-    is_away = isinstance(
-        error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError
-    )
-    if not (is_away or _is_connection_lost(error)):
-        return error
-    reason = next(iter(str(error).splitlines()), type(error).__name__)
-    unavailable = StoreUnavailable(f"the database cannot be used: {reason}")
-    unavailable.__cause__ = error
-    return unavailable

@@ -14,6 +14,7 @@ from app.core.testruns.names import (
     script_runs_tests,
 )
 from app.core.testruns.runner import HELP_FLAGS, Asked, Delegated
+from app.core.testruns.wordset import word_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,11 @@ def _interpreter(
     any_script_name: bool = False,
 ) -> Interpreter:
     return Interpreter(
-        frozenset(valued.split()),
-        frozenset(module.split()),
-        frozenset(code.split()),
+        word_set(valued),
+        word_set(module),
+        word_set(code),
         re.compile(runs_tests) if runs_tests else None,
-        frozenset(idle.split()),
+        word_set(idle),
         verb,
         any_script_name,
     )
@@ -70,8 +71,9 @@ _PYTHON: Final = _interpreter(
 _COVERAGE: Final = Interpreter(
     _PYTHON.valued, _PYTHON.module, idle=frozenset(HELP_FLAGS), verb="run"
 )
-_SHELL: Final = _interpreter(valued="-o +o -O +O --rcfile --init-file", idle="-n --version --help",
-                             any_script_name=True)  # fmt: skip
+_SHELL: Final = _interpreter(
+    valued="-o +o -O +O --rcfile --init-file", idle="-n -c --version --help", any_script_name=True
+)
 _JS_CODE: Final = r"\b(?:jest|mocha|vitest|jasmine)\b[^'\"]*\.(?:run|runCLI|execute)\s*\("
 _R_CODE: Final = (
     r"\b(?:devtools|testthat|rcmdcheck|tinytest|RUnit|covr|cmdcheck|testit)::\w*"
@@ -80,51 +82,140 @@ _R_CODE: Final = (
 )
 
 INTERPRETERS: Final[Mapping[str, Interpreter]] = {
-    **dict.fromkeys(("python", "pypy", "py", "python-dbg", "micropython", "ipython", "pythonw",
-                     "script", "sage-python", "graalpy"), _PYTHON),
-    **dict.fromkeys(("cProfile", "profile", "pdb", "ipdb", "pudb", "trace", "debugpy", "viztracer",
-                     "memory_profiler", "pyinstrument", "scalene", "kernprof", "slipcover",
-                     "ddtrace-run", "opentelemetry-instrument", "django-coverage"), _PYTHON),
+    **dict.fromkeys(
+        (
+            "python",
+            "pypy",
+            "py",
+            "python-dbg",
+            "micropython",
+            "ipython",
+            "pythonw",
+            "script",
+            "sage-python",
+            "graalpy",
+        ),
+        _PYTHON,
+    ),
+    **dict.fromkeys(("memray", "coverage.py"), _COVERAGE),
+    **dict.fromkeys(
+        (
+            "cProfile",
+            "profile",
+            "pdb",
+            "ipdb",
+            "pudb",
+            "trace",
+            "debugpy",
+            "viztracer",
+            "memory_profiler",
+            "pyinstrument",
+            "scalene",
+            "kernprof",
+            "slipcover",
+            "ddtrace-run",
+            "opentelemetry-instrument",
+            "django-coverage",
+        ),
+        _PYTHON,
+    ),
     "coverage": _COVERAGE,
-    **dict.fromkeys(("bash", "sh", "zsh", "dash", "ksh", "fish", "ash", "busybox-sh", ".", "source"),
-                    _SHELL),
-    **dict.fromkeys(("pwsh", "powershell"), _interpreter(
-        valued="-ExecutionPolicy -ep -WorkingDirectory -wd -OutputFormat", code="-c -Command -command",
-        runs_tests=r"(?:^|[;&|]\s*)Invoke-Pester\b", module="-File -f -file", any_script_name=True)),
-    **dict.fromkeys(("node", "nodejs", "tsx", "ts-node", "esr", "vite-node", "babel-node", "esno",
-                     "swc-node", "jiti"), _interpreter(
-        valued="""-r --require --loader --import --experimental-loader --env-file -C --conditions
+    **dict.fromkeys(
+        ("bash", "sh", "zsh", "dash", "ksh", "fish", "ash", "busybox-sh", ".", "source"), _SHELL
+    ),
+    **dict.fromkeys(
+        ("pwsh", "powershell"),
+        _interpreter(
+            valued="-ExecutionPolicy -ep -WorkingDirectory -wd -OutputFormat",
+            code="-c -Command -command",
+            runs_tests=r"(?:^|[;&|]\s*)Invoke-Pester\b",
+            module="-File -f -file",
+            any_script_name=True,
+        ),
+    ),
+    **dict.fromkeys(
+        (
+            "node",
+            "nodejs",
+            "tsx",
+            "ts-node",
+            "esr",
+            "vite-node",
+            "babel-node",
+            "esno",
+            "swc-node",
+            "jiti",
+        ),
+        _interpreter(
+            valued="""-r --require --loader --import --experimental-loader --env-file -C --conditions
             --max-old-space-size --tsconfig -P --project --title --stack-trace-limit""",
-        code="-e --eval -p --print", runs_tests=_JS_CODE, idle="-v --version -h --help -c --check")),
-    **dict.fromkeys(("ruby", "jruby", "truffleruby"), _interpreter(
-        valued="-I -r -C -E", module="-S", code="-e", idle="-v --version -c -h",
-        runs_tests=r"\bRSpec::Core::Runner\.(?:run|invoke)|\bMinitest\.(?:run|autorun)"
-        r"|\bDir(?:\.glob|\[).{0,80}test.{0,80}\brequire")),
+            code="-e --eval -p --print",
+            runs_tests=_JS_CODE,
+            idle="-v --version -h --help -c --check",
+        ),
+    ),
+    **dict.fromkeys(
+        ("ruby", "jruby", "truffleruby"),
+        _interpreter(
+            valued="-I -r -C -E",
+            module="-S",
+            code="-e",
+            idle="-v --version -c -h",
+            runs_tests=r"\bRSpec::Core::Runner\.(?:run|invoke)|\bMinitest\.(?:run|autorun)"
+            r"|\bDir(?:\.glob|\[).{0,80}test.{0,80}\brequire",
+        ),
+    ),
     "php": _interpreter(valued="-d -c -z", module="-f", code="-r", idle="-v --version -l -i -m -h"),
     "symfony": _interpreter(verb="php"),
-    "perl": _interpreter(valued="-I -M -m", module="-S", code="-e -E", idle="-v -c --version",
-                         runs_tests=r"\bruntests\s*\(|\bTest::Harness\b|\btest_harness\s*\("),
+    "perl": _interpreter(
+        valued="-I -M -m",
+        module="-S",
+        code="-e -E",
+        idle="-v -c --version",
+        runs_tests=r"\bruntests\s*\(|\bTest::Harness\b|\btest_harness\s*\(",
+    ),
     **dict.fromkeys(("lua", "luajit", "texlua"), _interpreter(valued="-l", code="-e", idle="-v")),
-    "Rscript": _interpreter(code="-e", runs_tests=_R_CODE),
-    **dict.fromkeys(("julia", "jl"), _interpreter(
-        valued="-J -t -p -L -C -O -H --threads --procs --sysimage --load", code="-e --eval -E --print",
-        runs_tests=r"\bPkg\.test\s*\(|\bpkg\"test|\bTestEnv\b.*include|\bincludes?\(\"test/runtests"
-        r"|\bruntests\s*\(|\bReTest\.retest|\bBase\.runtests")),
-    **dict.fromkeys(("octave", "octave-cli"), _interpreter(
-        code="--eval", runs_tests=r"\b(?:oruntests|runtests|__run_test_suite__|test)\b")),
+    **dict.fromkeys(("Rscript", "R"), _interpreter(code="-e", runs_tests=_R_CODE)),
+    **dict.fromkeys(
+        ("julia", "jl"),
+        _interpreter(
+            valued="-J -t -p -L -C -O -H --threads --procs --sysimage --load",
+            code="-e --eval -E --print",
+            runs_tests=r"\bPkg\.test\s*\(|\bpkg\"test|\bTestEnv\b.*include|\bincludes?\(\"test/runtests"
+            r"|\bruntests\s*\(|\bReTest\.retest|\bBase\.runtests",
+        ),
+    ),
+    **dict.fromkeys(
+        ("octave", "octave-cli"),
+        _interpreter(
+            code="--eval", runs_tests=r"\b(?:oruntests|runtests|__run_test_suite__|test)\b"
+        ),
+    ),
     "matlab": _interpreter(valued="-sd", code="-batch -r", runs_tests=r"\bruntests\b|\brun\(test"),
     "emacs": _interpreter(
-        valued="-l -L --load --directory -f-load", code="-f --funcall --eval",
-        runs_tests=r"\bert-run-tests-batch|\bbuttercup-run|\becukes|\bert-run-tests"),
-    **dict.fromkeys(("nvim", "vim"), _interpreter(
-        valued="-u -i -l-file", code="-c +", runs_tests=r"Plenary(?:Busted)|MiniTest\.run|Vader!?|"
-        r"\bthemis\b|TestSuite")),
+        valued="-l -L --load --directory -f-load",
+        code="-f --funcall --eval",
+        runs_tests=r"\bert-run-tests-batch|\bbuttercup-run|\becukes|\bert-run-tests",
+    ),
+    **dict.fromkeys(
+        ("nvim", "vim"),
+        _interpreter(
+            valued="-u -i -l-file",
+            code="-c +",
+            runs_tests=r"Plenary(?:Busted)|MiniTest\.run|Vader!?|"
+            r"\bthemis\b|TestSuite",
+        ),
+    ),
     "swipl": _interpreter(valued="-s -l", code="-g -t", runs_tests=r"\brun_tests\b"),
-    "sbcl": _interpreter(valued="--load", code="--eval", runs_tests=r"\basdf:test-system\b|\brove:run"
-                         r"|\b(?:fiveam|5am):run|\bql:test"),
+    "sbcl": _interpreter(
+        valued="--load",
+        code="--eval",
+        runs_tests=r"\basdf:test-system\b|\brove:run"
+        r"|\b(?:fiveam|5am):run|\bql:test",
+    ),
     **dict.fromkeys(("elixir", "iex"), _interpreter(valued="-r -pa -pr", module="-S", code="-e")),
     "dart-vm": _interpreter(),
-}  # fmt: skip
+}
 
 _ALIASES: Final[Mapping[str, str]] = {
     "twisted.trial": "trial",
@@ -188,15 +279,21 @@ def _started_module(name: str, words: Words) -> Asked | Delegated | None:
         return Delegated((_ALIASES[module], *arguments))
     if _SUITE_MODULE.fullmatch(module):
         return Asked(f"{name} -m {module}", frozenset(a for a in arguments if a[:1] != "-"))
-    return Delegated((module.removesuffix(".__main__").replace("_", "-"), *arguments)
-                     if module not in INTERPRETERS else words)  # fmt: skip
+    return Delegated(
+        (module.removesuffix(".__main__").replace("_", "-"), *arguments)
+        if module not in INTERPRETERS
+        else words
+    )
 
 
 def _started_script(interpreter: Interpreter, name: str, words: Words) -> Asked | Delegated | None:
     path, arguments = words[0], words[1:]
     base = base_name(path)
-    if base in _SCRIPTS_WITH_VERBS or "." not in base or "node_modules/" in path or (
-        base.endswith(".phar") or "/bin/" in path
+    if (
+        base in _SCRIPTS_WITH_VERBS
+        or "." not in base
+        or "node_modules/" in path
+        or (base.endswith(".phar") or "/bin/" in path)
     ):
         if not interpreter.any_script_name or base in _WRAPPED_BUILD_TOOLS:
             return Delegated((path, *arguments))

@@ -18,9 +18,12 @@ from app.core.testruns.table import RUNNERS
 
 MAX_DELEGATIONS: Final = 8
 
-_DECORATION: Final = re.compile(r"(?<=.)(?:@[^/]*|\.(?:exe|cmd|bat|phar|[cm]?js|jar|rb|sh))$", re.I)
+_DECORATION: Final = re.compile(r"(?<=.)(?:@[^/]*|\.(?:exe|cmd|bat|phar|[cm]?js|jar|rb))$", re.I)
 _VERSION: Final = re.compile(r"(?<=[a-z])-?\d+(?:\.\d+)*$")
 _NAMED_HOLE: Final = re.compile(f"{HOLE}(\\w+){HOLE}$")
+
+
+_PACKAGE_MANAGERS: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
 
 
 def judge(words: Words) -> Asked | None:
@@ -36,6 +39,9 @@ def judge(words: Words) -> Asked | None:
 
 
 def _judge_once(words: Words) -> Asked | Delegated | None:
+    manager, _, script = words[0].partition(":")
+    if script and manager in _PACKAGE_MANAGERS:  # `concurrently npm:test`
+        return Delegated((manager, "run", script))
     name = program_name(words[0])
     verdict = ODD[name](words) if name in ODD else None
     if verdict is not None:
@@ -68,7 +74,7 @@ def program_name(word: str) -> str:
 _KNOWN: Final = RUNNERS.keys() | INTERPRETERS.keys() | ODD.keys()
 
 
-def _judge_script(words: Words) -> Asked | None:
+def _judge_script(words: Words) -> Asked | Delegated | None:
     """`./run_tests.sh`, `script/test`, `build/tests/unit_tests`: a program of the repository."""
     path = words[0]
     if path.endswith((".py", ".rb", ".js", ".mjs", ".cjs", ".ts", ".pl", ".php", ".lua")):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from app.core.testruns.wordset import word_set
+
 _PIECES: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])|[^A-Za-z0-9]+")
 _SUITE: Final = re.compile(
     r"(?:run|all|unit|self|ui|py|go|js|c)?(?:all|unit)?tests?"
@@ -16,33 +18,47 @@ _SUITE: Final = re.compile(
 )
 """Words that are tests in themselves: `test`, `runtests`, `unittest`, `testacc`, `test2`."""
 
-SUITE_WORDS: Final = frozenset(
-    ["e2e", "distcheck", "installcheck", "doctest", "doctests", "tst", "regress", "vitest", "jest", "mocha", "rspec", "phpunit", "ctest", "cypress", "playwright", "behat", "behave", "karma", "junit", "nextest", "bats", "busted", "xctest", "pest", "tox", "nox", "eunit"]
+SUITE_WORDS: Final = word_set(
+    """e2e distcheck installcheck doctest doctests tst regress vitest jest mocha rspec phpunit
+    ctest cypress playwright behat behave karma junit nextest bats busted xctest pest tox nox
+    eunit"""
 )
-KIND_WORDS: Final = frozenset(
-    ["unit", "integration", "acceptance", "functional", "smoke", "coverage", "cov", "e2e", "system"]
-)
+KIND_WORDS: Final = word_set("unit integration acceptance functional smoke coverage cov e2e system")
 """Kinds of tests. A name of nothing else (`npm run integration`) runs tests of that kind."""
 
-OTHER_WORK: Final = frozenset(
-    ["build", "builds", "rebuild", "compile", "compilation", "lint", "linter", "linting", "format", "fmt", "fix", "autofix", "install", "uninstall", "deps", "dependencies", "setup", "teardown", "clean", "cleanup", "prepare", "init", "generate", "gen", "regen", "create", "publish", "report", "reports", "types", "typecheck", "typing", "tsc", "eslint", "prettier", "ruff", "mypy", "flake8", "black", "isort", "pylint", "list", "ls", "help", "upload", "download", "bootstrap", "provision", "up", "down", "stop", "kill", "logs", "show", "view", "delete", "remove", "rm", "assemble", "classes", "resources", "jar", "sources", "scaffold", "style", "stylelint", "syntax", "shellcheck", "analyze", "analyse", "sonar", "codegen", "transpile", "reset", "purge", "drop", "stats", "summary", "badge", "changelog", "license", "licenses", "spelling", "spell"]
+OTHER_WORK: Final = word_set(
+    """build builds rebuild compile compilation lint linter linting format fmt fix autofix install
+    uninstall deps dependencies setup teardown clean cleanup prepare init generate gen regen
+    create publish report reports types typecheck typing tsc eslint prettier ruff mypy flake8
+    black isort pylint list ls help upload download bootstrap provision up down stop kill logs
+    show view delete remove rm assemble classes resources jar sources scaffold style stylelint
+    syntax shellcheck analyze analyse sonar codegen transpile reset purge drop stats summary
+    badge changelog license licenses spelling spell"""
 )
 """Words that say, before or after it, what is done to the tests: `build:test-utils`."""
 
-OTHER_WORK_BEFORE: Final = frozenset(
-    ["make", "deploy", "release", "docs", "doc", "start", "serve", "server", "seed", "migrate", "push", "pull", "open", "new", "add", "edit", "copy", "sync", "merge", "rename", "update", "upgrade", "tag", "package", "pack", "bundle", "bundles", "zip", "archive", "audit", "fetch", "dump", "load", "restore", "launch", "post", "pre", "console", "status", "schema", "link", "links", "log", "shell", "bump", "stage", "vet", "tidy", "watch-build", "db"]
+OTHER_WORK_BEFORE: Final = word_set(
+    """make deploy release docs doc start serve server seed migrate push pull open new add edit
+    copy sync merge rename update upgrade tag package pack bundle bundles zip archive audit
+    fetch dump load restore launch post pre console status schema link links log shell bump
+    stage vet tidy watch-build db"""
 )
 """Words that do so only in front: `start-test-server`, but `test:server` tests the server."""
 
-NOUNS_OF_TESTS: Final = frozenset(
-    ["util", "utils", "helper", "helpers", "fixture", "fixtures", "data", "dataset", "server", "servers", "env", "environment", "image", "images", "container", "containers", "db", "database", "config", "configs", "certs", "cert", "keys", "key", "result", "results", "output", "outputs", "file", "files", "bin", "binary", "binaries", "cluster", "vm", "vms", "network", "infra", "services", "service", "pypi", "user", "users", "account", "token", "page", "stub", "stubs", "mock", "mocks", "harness", "framework", "support", "deps", "lib", "libs", "dir", "dirs", "tool", "tools", "template", "templates", "artifacts", "artifact", "coverage-report"]
+NOUNS_OF_TESTS: Final = word_set(
+    """util utils helper helpers fixture fixtures data dataset server servers env environment image
+    images container containers db database config configs certs cert keys key result results
+    output outputs file files bin binary binaries cluster vm vms network infra services service
+    pypi user users account token page stub stubs mock mocks harness framework support deps lib
+    libs dir dirs tool tools template templates artifacts artifact coverage-report"""
 )
 """After `test-` these name a thing (`make test-image`); after `test:` a part under test."""
 
 CHECK_WORDS: Final = frozenset({"check", "checks"})
 SPEC_WORDS: Final = frozenset({"spec", "specs"})
-QUALIFIERS: Final = frozenset(
-    ["unit", "integration", "acceptance", "functional", "smoke", "all", "world", "local", "full", "quick", "fast", "slow", "regress", "run", "ci", "only", "parallel", "tests", "test", "system", "e2e", "core"]
+QUALIFIERS: Final = word_set(
+    """unit integration acceptance functional smoke all world local full quick fast slow regress
+    run ci only parallel tests test system e2e core"""
 )
 """What may stand beside `check` or before `spec` without giving it another meaning."""
 
@@ -50,7 +66,8 @@ WHOLE_SUITE: Final = frozenset({"test", "tests", "t", "tst", "check", "spec", "s
 """Names that by custom mean all tests of a project."""
 
 _SCRIPT_SUFFIX: Final = re.compile(
-    r"\.(?:sh|bash|zsh|fish|ksh|py|pl|rb|js|mjs|cjs|ts|mts|php|lua|ps1|bat|cmd|exe|out|run|bin)$"
+    r"\.(?:sh|bash|zsh|fish|ksh|py|pl|rb|js|mjs|cjs|ts|mts|php|lua|ps1|bat|cmd|exe|out|run|bin|jl|[rR]"
+    r"|exs|tcl|scm|el|hs|swift|nim)$"
 )
 _RUNS_ALL: Final = frozenset({"run", "runall", "runner", "all", "main", "go", "ci"})
 _SUITE_FOLDERS: Final = frozenset({"test", "tests", "spec", "t", "testing"})
@@ -112,6 +129,16 @@ def _is_suite(word: str) -> bool:
     return word in SUITE_WORDS or _SUITE.fullmatch(word) is not None
 
 
+_BUILT_FILE: Final = re.compile(
+    r"\.(?:o|a|so|d|c|cc|cpp|h|obj|lib|dll|class|jar|exe|txt|xml|json|log)$"
+)
+
+
+def target_runs_tests(target: str) -> bool:
+    """`names_tests` for the target of a build tool, which may also be a file to build."""
+    return "=" not in target and not _BUILT_FILE.search(target) and names_tests(target)
+
+
 def base_name(path: str) -> str:
     """`/usr/bin/x` and `C:\\x` → `x`."""
     return path.replace("\\", "/").rsplit("/", 1)[-1]
@@ -122,7 +149,7 @@ def script_runs_tests(path: str) -> bool:
     folders, stem = _folders_and_stem(path)
     if names_tests(stem):
         return True
-    return stem in _RUNS_ALL and any(folder in _SUITE_FOLDERS for folder in folders)
+    return _plain(stem) in _RUNS_ALL and any(folder in _SUITE_FOLDERS for folder in folders)
 
 
 def program_runs_suite(path: str) -> bool:
@@ -134,9 +161,13 @@ def program_runs_suite(path: str) -> bool:
     folders, stem = _folders_and_stem(path)
     words = [piece.lower() for piece in _PIECES.findall(stem) if piece[0].isalnum()]
     if not names_tests(stem):
-        return stem in _RUNS_ALL and any(folder in _SUITE_FOLDERS for folder in folders)
+        return _plain(stem) in _RUNS_ALL and any(folder in _SUITE_FOLDERS for folder in folders)
     whole = {"run", "all", "suite", "runner"} & set(words)
     return bool(whole) or (len(words) == 1 and words[0] not in {"test", "tests", "check", "spec"})
+
+
+def _plain(stem: str) -> str:
+    return stem.replace("_", "").replace("-", "").lower()
 
 
 def _folders_and_stem(path: str) -> tuple[list[str], str]:

@@ -9,11 +9,13 @@ from typing import Final
 from app.core.shell_line import Words
 from app.core.testruns.names import OTHER_WORK, names_tests
 from app.core.testruns.runner import HELP_FLAGS, Asked, Delegated
+from app.core.testruns.wordset import word_set
 
 Reader = Callable[[Words], Asked | Delegated | None]
 
-_NO_TESTS: Final = OTHER_WORK | frozenset(
-    ["check", "release", "dev", "safety", "bandit", "manifest", "packaging", "coverage-report", "docs", "doc", "codespell", "spelling", "shell", "black", "flake8", "twine", "style", "typing", "pyright", "linkcheck"]
+_NO_TESTS: Final = OTHER_WORK | word_set(
+    """check release dev safety bandit manifest packaging coverage-report docs doc codespell
+    spelling shell black flake8 twine style typing pyright linkcheck"""
 )
 
 
@@ -51,9 +53,33 @@ def _is_other_work(name: str) -> bool:
 
 def _tox(words: Words) -> Asked | None:
     own = _before_dashes(words[1:])
-    idle = {"-l", "--listenvs", "-a", "--listenvs-all", "--notest", "-n", "--showconfig", "--hi",
-            "--help-ini", "--devenv", "list", "l", "config", "c", "depends", "de", "devenv", "d",
-            "exec", "e", "quickstart", "q", "schema", "legacy-list", "--version"}  # fmt: skip
+    idle = {
+        "-l",
+        "--listenvs",
+        "-a",
+        "--listenvs-all",
+        "--notest",
+        "-n",
+        "--showconfig",
+        "--hi",
+        "--help-ini",
+        "--devenv",
+        "list",
+        "l",
+        "config",
+        "c",
+        "depends",
+        "de",
+        "devenv",
+        "d",
+        "exec",
+        "e",
+        "quickstart",
+        "q",
+        "schema",
+        "legacy-list",
+        "--version",
+    }
     if not idle.isdisjoint(_without_values(own)) or not HELP_FLAGS.isdisjoint(own):
         return None
     names = _environments(own, frozenset({"-e", "-f", "--env"}))
@@ -112,9 +138,18 @@ def _clojure(words: Words) -> Asked | None:
     return None
 
 
-_CLOJURE_RUNNERS: Final = frozenset({"kaocha", "midje", "eftest", "runner", "cloverage", "poly-test"})
-_CLOJURE_MAINS: Final = frozenset({"kaocha.runner", "cognitect.test-runner", "eftest.runner",
-                                   "cloverage.coverage", "cljs-test-runner.main"})  # fmt: skip
+_CLOJURE_RUNNERS: Final = frozenset(
+    {"kaocha", "midje", "eftest", "runner", "cloverage", "poly-test"}
+)
+_CLOJURE_MAINS: Final = frozenset(
+    {
+        "kaocha.runner",
+        "cognitect.test-runner",
+        "eftest.runner",
+        "cloverage.coverage",
+        "cljs-test-runner.main",
+    }
+)
 
 _JUNIT_MAINS: Final = re.compile(
     r"org\.junit\.runner\.JUnitCore|junit\.textui\.TestRunner|org\.testng\.TestNG"
@@ -122,9 +157,22 @@ _JUNIT_MAINS: Final = re.compile(
     r"|io\.cucumber\.core\.cli\.Main|cucumber\.api\.cli\.Main|com\.intuit\.karate\.Main"
     r"|org\.spockframework\.\w+|specs2\.run|munit\.\w+|com\.beust\.testng\.TestNG"
 )
-_JUNIT_JAR: Final = re.compile(r"(?:.*/)?(?:junit-platform-console-standalone|karate|testng)[\w.-]*\.jar")
-_JAVA_VALUED: Final = frozenset({"-cp", "-classpath", "--class-path", "-p", "--module-path",
-                                 "--add-opens", "--add-modules", "--add-exports", "-m"})  # fmt: skip
+_JUNIT_JAR: Final = re.compile(
+    r"(?:.*/)?(?:junit-platform-console-standalone|karate|testng)[\w.-]*\.jar"
+)
+_JAVA_VALUED: Final = frozenset(
+    {
+        "-cp",
+        "-classpath",
+        "--class-path",
+        "-p",
+        "--module-path",
+        "--add-opens",
+        "--add-modules",
+        "--add-exports",
+        "-m",
+    }
+)
 
 
 def _java(words: Words) -> Asked | None:
@@ -141,9 +189,13 @@ def _java(words: Words) -> Asked | None:
 
 
 def _junit(arguments: Words) -> Asked | None:
-    if not {"--help", "-h", "--version", "discover", "engines", "--list-tests"}.isdisjoint(arguments):
+    if not {"--help", "-h", "--version", "discover", "engines", "--list-tests"}.isdisjoint(
+        arguments
+    ):
         return None
-    return Asked("junit", frozenset(a for a in arguments if a not in {"execute", "--scan-classpath"}))
+    return Asked(
+        "junit", frozenset(a for a in arguments if a not in {"execute", "--scan-classpath"})
+    )
 
 
 def _mix(words: Words) -> Delegated | None:
@@ -167,6 +219,47 @@ def _go(words: Words) -> Delegated | None:
     return Delegated((program, *words[operands[1] + 1 :]))
 
 
+def _cargo(words: Words) -> Delegated | None:
+    """`cargo +nightly test`, and `cargo watch -x test`, whose value is a cargo command."""
+    if words[1:2] and words[1].startswith("+"):
+        return Delegated((words[0], *words[2:]))
+    if words[1:2] != ("watch",):
+        return None
+    for option, value in zip(words[2:], words[3:], strict=False):
+        if option in {"-x", "--exec"} and value.split()[:1] != ["watch"]:
+            return Delegated((words[0], *value.split()))
+    return None
+
+
+_MAVEN_PLUGIN: Final = re.compile(
+    r"[\w.]+:(?:maven-)?(\w+?)(?:-maven)?-plugin:(?:[\d.\w-]+:)?([\w-]+)"
+)
+
+
+def _maven(words: Words) -> Delegated | None:
+    """A plugin's goal in full, `group:maven-surefire-plugin:3.2.5:test`, is `surefire:test`."""
+    short = tuple(_MAVEN_PLUGIN.sub(r"\1:\2", word) for word in words[1:])
+    return Delegated((words[0], *short)) if short != words[1:] else None
+
+
+def _gradle(words: Words) -> Delegated | None:
+    """`-x test` takes a task out; `check` without its tests runs none."""
+    kept: list[str] = []
+    excluded: set[str] = set()
+    position = 0
+    while position < len(words):
+        if words[position] in {"-x", "--exclude-task"}:
+            excluded.update(words[position + 1 : position + 2])
+            position += 1
+        else:
+            kept.append(words[position])
+        position += 1
+    if not excluded:
+        return None
+    without = excluded | ({"check"} if any(name.endswith("test") for name in excluded) else set())
+    return Delegated(tuple(word for word in kept if word not in without))
+
+
 ODD: Final[Mapping[str, Reader]] = {
     "tox": _tox,
     "nox": _nox,
@@ -177,5 +270,8 @@ ODD: Final[Mapping[str, Reader]] = {
     "java": _java,
     "mix": _mix,
     "go": _go,
+    "cargo": _cargo,
+    **dict.fromkeys(("mvn", "mvnw", "mvnd"), _maven),
+    **dict.fromkeys(("gradle", "gradlew"), _gradle),
 }
 """By program name. A reader that sees no tests leaves the rest to the tables."""

@@ -12,7 +12,8 @@ from enum import Enum
 from typing import Final
 
 from app.core.shell_line import Words
-from app.core.testruns.names import WHOLE_SUITE, names_tests
+from app.core.testruns.names import WHOLE_SUITE, names_tests, target_runs_tests
+from app.core.testruns.wordset import word_set
 
 
 class Form(Enum):
@@ -42,11 +43,14 @@ class Runner:
     named_goals: bool = True
     """GOAL: targets are named freely, so names decide; else only `verbs` count."""
     other_verbs: frozenset[str] = frozenset()
-    """PROGRAM: first operands with which it does something else (`vitest list`)."""
+    """First operands, after the verb if there is one, with which it does something else
+    (`vitest list`)."""
     valued: frozenset[str] = frozenset()
     """Options whose value is the next word."""
     narrows: frozenset[str] = frozenset()
     """Options of `valued` that choose tests, and flags that do (`--lf`)."""
+    goal_options: frozenset[str] = frozenset()
+    """Options of `valued` whose value is a goal or the name of a script (`cmake --target test`)."""
     requires: frozenset[str] = frozenset()
     """At least one of these flags has to be there (`node --test`)."""
     idle: frozenset[str] = frozenset()
@@ -64,18 +68,16 @@ IDLE_ANYWHERE: Final = frozenset(
     {"--listTests", "--list-tests", "--collect-only", "--dry-run", "--list", "--co"}
 )
 """Flags that a task runner hands on to whatever test runner stands behind its script."""
-NARROWING_ANYWHERE: Final = frozenset(
-    ["-k", "-m", "-t", "-g", "--grep", "--filter", "--testNamePattern", "--test-name-pattern", "--testPathPattern", "--tests", "--spec"]
+NARROWING_ANYWHERE: Final = word_set(
+    """-k -m -t -g --grep --filter --testNamePattern --test-name-pattern --testPathPattern --tests
+    --spec"""
 )
 _OFF: Final = frozenset({"false", "no", "0", "off"})
 
 
-def _split(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 def _phrases(*phrases: str) -> tuple[Words, ...]:
-    return tuple(tuple(phrase.split()) for phrase in phrases)
+    """Longest first; a `*` in a phrase is any word."""
+    return tuple(sorted((tuple(phrase.split()) for phrase in phrases), key=len, reverse=True))
 
 
 def program(
@@ -92,11 +94,11 @@ def program(
     return Runner(
         Form.PROGRAM,
         tuple(names.split()),
-        valued=_split(valued),
-        narrows=_split(narrows),
-        idle=_split(idle) | HELP_FLAGS,
-        other_verbs=_split(other_verbs),
-        requires=_split(requires),
+        valued=word_set(valued),
+        narrows=word_set(narrows),
+        idle=word_set(idle) | HELP_FLAGS,
+        other_verbs=word_set(other_verbs),
+        requires=word_set(requires),
         cluster=cluster,
     )
 
@@ -108,6 +110,8 @@ def verb(
     valued: str = "",
     narrows: str = "",
     idle: str = "",
+    other_verbs: str = "",
+    requires: str = "",
 ) -> Runner:
     """A tool that runs tests when asked by a verb."""
     return Runner(
@@ -115,9 +119,11 @@ def verb(
         tuple(names.split()),
         verbs=_phrases(*phrases),
         verbs_anywhere=anywhere,
-        valued=_split(valued),
-        narrows=_split(narrows),
-        idle=_split(idle) | HELP_FLAGS,
+        valued=word_set(valued),
+        narrows=word_set(narrows),
+        idle=word_set(idle) | HELP_FLAGS,
+        other_verbs=word_set(other_verbs),
+        requires=word_set(requires),
     )
 
 
@@ -128,6 +134,8 @@ def goal(
     valued: str = "",
     narrows: str = "",
     idle: str = "",
+    other_verbs: str = "",
+    goal_options: str = "",
     cluster: str = "",
 ) -> Runner:
     """A build tool or task runner that takes the names of targets."""
@@ -136,9 +144,11 @@ def goal(
         tuple(names.split()),
         verbs=_phrases(*goals),
         named_goals=named,
-        valued=_split(valued),
-        narrows=_split(narrows),
-        idle=_split(idle) | HELP_FLAGS,
+        valued=word_set(valued) | word_set(goal_options),
+        narrows=word_set(narrows),
+        idle=word_set(idle) | HELP_FLAGS,
+        other_verbs=word_set(other_verbs),
+        goal_options=word_set(goal_options),
         cluster=cluster,
     )
 
@@ -150,6 +160,7 @@ def script(
     valued: str = "",
     narrows: str = "",
     idle: str = "",
+    goal_options: str = "",
 ) -> Runner:
     """A tool that runs a project's named scripts (or, failing that, installed programs)."""
     return Runner(
@@ -157,9 +168,10 @@ def script(
         tuple(names.split()),
         verbs=_phrases(*direct.split()),
         run_verbs=_phrases(*run),
-        valued=_split(valued),
-        narrows=_split(narrows),
-        idle=_split(idle) | HELP_FLAGS | IDLE_ANYWHERE,
+        valued=word_set(valued) | word_set(goal_options),
+        narrows=word_set(narrows) | NARROWING_ANYWHERE,
+        goal_options=word_set(goal_options),
+        idle=word_set(idle) | HELP_FLAGS | IDLE_ANYWHERE,
     )
 
 
@@ -184,14 +196,14 @@ class _Arguments:
     narrowing: frozenset[str]
     options: frozenset[str]
     """Options as written, without their values."""
+    goals: tuple[str, ...]
+    """Values of `goal_options`."""
 
 
 def ask(runner: Runner, words: Words) -> Asked | Delegated | None:
     """What `words` (program first) ask of `runner`; None: no tests."""
     arguments = _read(runner, words[1:])
-    if arguments is None or (
-        runner.requires and runner.requires.isdisjoint(arguments.options)
-    ):
+    if arguments is None or (runner.requires and runner.requires.isdisjoint(arguments.options)):
         return None
     match runner.form:
         case Form.PROGRAM:
@@ -216,15 +228,25 @@ def _ask_verb(runner: Runner, arguments: _Arguments) -> Asked | None:
     for start in starts:
         for phrase in runner.verbs:
             end = start + len(phrase)
-            if operands[start:end] == phrase:
+            if _matches(operands[start:end], phrase):
+                if operands[end:] and operands[end] in runner.other_verbs:
+                    return None
                 rest = operands[:start] + operands[end:]
-                label = f"{runner.label} test"
-                return Asked(label, arguments.narrowing | _paths(rest))
+                return Asked(f"{runner.label} test", arguments.narrowing | _paths(rest))
     return None
 
 
+def _matches(operands: Words, phrase: Words) -> bool:
+    return len(operands) == len(phrase) and all(
+        word in {"*", operand} for operand, word in zip(operands, phrase, strict=True)
+    )
+
+
 def _ask_goals(runner: Runner, arguments: _Arguments) -> Asked | None:
-    goals = [word for word in arguments.operands if _is_goal(runner, word)]
+    if arguments.operands and arguments.operands[0] in runner.other_verbs:
+        return None
+    candidates = arguments.operands + arguments.goals
+    goals = [word for word in candidates if _is_goal(runner, word)]
     if not goals:
         return None
     whole = next((word for word in goals if word in WHOLE_SUITE or not runner.named_goals), None)
@@ -237,21 +259,25 @@ def _ask_goals(runner: Runner, arguments: _Arguments) -> Asked | None:
 def _is_goal(runner: Runner, word: str) -> bool:
     if (word,) in runner.verbs:
         return True
-    return runner.named_goals and "=" not in word and names_tests(word)
+    return runner.named_goals and target_runs_tests(word)
 
 
 def _ask_script(runner: Runner, arguments: _Arguments, words: Words) -> Asked | Delegated | None:
-    operands = arguments.operands
+    operands = tuple(word for word in arguments.operands if word[:1] != "+")  # hatch's variables
     label = f"{runner.label} test"
+    for name in arguments.goals:
+        if names_tests(name):
+            chosen = frozenset({name}) - WHOLE_SUITE
+            return Asked(label, arguments.narrowing | chosen)
     for phrase in runner.verbs:
-        if operands[: len(phrase)] == phrase:
+        if _matches(operands[: len(phrase)], phrase):
             return Asked(label, arguments.narrowing | _paths(operands[len(phrase) :]))
     for phrase in runner.run_verbs:
-        if operands[: len(phrase)] != phrase or len(operands) == len(phrase):
+        if not _matches(operands[: len(phrase)], phrase) or len(operands) == len(phrase):
             continue
         name, *rest = operands[len(phrase) :]
         if names_tests(name) and "/" not in name and "." not in name:
-            chosen = set() if name in WHOLE_SUITE else {name}
+            chosen = frozenset({name}) - WHOLE_SUITE
             return Asked(label, arguments.narrowing | _paths(rest) | chosen)
         return Delegated(words[words.index(name, 1) :])
     return None
@@ -262,11 +288,12 @@ def _read(runner: Runner, words: Words) -> _Arguments | None:
     operands: list[str] = []
     options: set[str] = set()
     narrowing: set[str] = set()
+    goals: list[str] = []
     position = 0
     while position < len(words):
         word = words[position]
         position += 1
-        if len(word) < 2 or word[0] not in "-+":
+        if len(word) < 2 or word[0] != "-":
             operands.append(word)
             continue
         name, has_value, value = word.partition("=")
@@ -279,9 +306,11 @@ def _read(runner: Runner, words: Words) -> _Arguments | None:
             position += 1
         elif not has_value and name[:2] in runner.narrows and len(name) > 2 and name[1] != "-":
             name, value = name[:2], name[2:]
+        if name in runner.goal_options:
+            goals += value.split(",")
         if name in runner.narrows:
             narrowing.add(f"{name} {value}".rstrip())
-    return _Arguments(tuple(operands), frozenset(narrowing), frozenset(options))
+    return _Arguments(tuple(operands), frozenset(narrowing), frozenset(options), tuple(goals))
 
 
 def _flags(runner: Runner, name: str) -> Iterable[str]:

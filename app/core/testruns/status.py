@@ -31,6 +31,7 @@ from app.core.shell_line import (
     Words,
     children,
 )
+from app.core.testruns.wordset import word_set
 
 Status = int | None
 """An exit status; None: it cannot be foreseen."""
@@ -39,8 +40,9 @@ FAILED: Final = 1
 MAX_STEPS: Final = 20_000
 """Nodes followed in one line; past it nothing is proved."""
 
-ANSWERING: Final = frozenset(
-    ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "diff", "cmp", "test", "[", "[[", "((", "pgrep", "which", "command", "type", "expr", "let", "read", "curl", "wget", "ping", "mountpoint", "systemctl"]
+ANSWERING: Final = word_set(
+    """grep egrep fgrep zgrep rg ag ack diff cmp test [ [[ (( pgrep which command type expr let
+    read curl wget ping mountpoint systemctl"""
 )
 """Programs whose exit status is an answer, not a mishap."""
 
@@ -131,9 +133,12 @@ class _Follower:
         if not isinstance(node, Pipeline):
             shell.stages = (status,)
         if (
-            status != 0 and status is not None and shell.errexit and not self._tested
+            status != 0
+            and status is not None
+            and shell.errexit
+            and not self._tested
             and isinstance(node, SimpleCommand | Assignment | Pipeline | Subshell)
-        ):  # fmt: skip
+        ):
             raise _Exit(status)
         return status
 
@@ -238,11 +243,11 @@ class _Follower:
         for stage in node.stages:
             stages.append(self.run(stage, shell.copy()))
         shell.stages = tuple(stages)
-        if not shell.pipefail or stages[-1] != 0:
+        if not shell.pipefail:
             return stages[-1]
-        failures = [status for status in stages if status != 0]
-        known = [status for status in failures if status is not None]
-        return known[-1] if known else (None if failures else 0)
+        # Each stage that cannot be foreseen either succeeds or fails too: never hides a failure.
+        known = [status for status in stages if status]
+        return known[-1] if known else (None if None in stages else 0)
 
     def _if(self, node: If, shell: _Shell) -> Status:
         status = self._condition(node.condition, shell)

@@ -120,7 +120,8 @@ def _asked(command: SimpleCommand, rules: SuiteRules) -> Asked | None:
         for rule in rules.add:
             if _begins(layer, rule):
                 return Asked(" ".join(rule), frozenset(layer[len(rule) :]))
-    for layer in command.layers:
+    own = command.layers if command.starts is None else command.layers[:-1]
+    for layer in own:  # what starts a shell is judged by what that shell reads
         asked = judge(layer)
         if asked is not None:
             return asked
@@ -130,7 +131,9 @@ def _asked(command: SimpleCommand, rules: SuiteRules) -> Asked | None:
 def _begins(words: Words, rule: Words) -> bool:
     if not rule or words[1 : len(rule)] != rule[1:]:
         return False
-    return words[0] == rule[0] or base_name(words[0]) == rule[0] or program_name(words[0]) == rule[0]
+    return (
+        words[0] == rule[0] or base_name(words[0]) == rule[0] or program_name(words[0]) == rule[0]
+    )
 
 
 def _running(root: ShellNode) -> Iterator[SimpleCommand]:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
+from app.core.testruns.wordset import word_set
+
 
 class Scope(Enum):
     LAST = "last"
@@ -48,21 +50,32 @@ def _all(runner: str, pattern: str) -> Summary:
 
 
 SUMMARIES: Final[tuple[Summary, ...]] = (
-    _last("pytest", r"^(?:=+ )?(?P<tally>\d+ (?:failed|passed|skipped|errors?|xfailed|xpassed|"
-          r"deselected|warnings?|rerun)\b[^\n]{0,200}?) in \d[\d.]*s"),
+    _last(
+        "pytest",
+        r"^(?:=+ )?(?P<tally>\d+ (?:failed|passed|skipped|errors?|xfailed|xpassed|"
+        r"deselected|warnings?|rerun)\b[^\n]{0,200}?) in \d[\d.]*s",
+    ),
     _last("pytest", r"^(?:=+ )?(?P<none>no tests (?:ran|collected)) in \d"),
-    _last("unittest", r"^Ran (?P<total>\d+) tests? in [\d.]+s\n\s*\n?(?:OK|FAILED)"
-          r"(?: \((?P<tally>[^)\n]*)\))?"),
+    _last(
+        "unittest",
+        r"^Ran (?P<total>\d+) tests? in [\d.]+s\n\s*\n?(?:OK|FAILED)"
+        r"(?: \((?P<tally>[^)\n]*)\))?",
+    ),
     _last("unittest", r"^(?P<none>NO TESTS RAN)\b"),
     _last("node", r"^(?:#|ℹ) pass (?P<passed>\d+)\n(?:#|ℹ) fail (?P<failed>\d+)"),
-    _last("tape", r"^# tests +(?P<total>\d+)\n# pass +(?P<passed>\d+)(?:\n# fail +(?P<failed>\d+))?"),
+    _last(
+        "tape", r"^# tests +(?P<total>\d+)\n# pass +(?P<passed>\d+)(?:\n# fail +(?P<failed>\d+))?"
+    ),
     _last("jest", r"^Tests: +(?P<tally>\d[^\n]*), \d+ total"),
     _last("jest", r"^Tests: +(?P<none>0 total)"),
     _last("vitest", r"^ *Tests +(?P<tally>\d+ (?:passed|failed|skipped|todo)[^\n]*?) ?\(\d+\)"),
     _last("vitest", r"^ *Test Files +(?P<failed>\d+) failed"),
     _last("pest", r"^ *Tests: +(?P<tally>\d+ [^\n]*?)\(\d+ assertions\)"),
-    _all("mocha", r"^ +(?P<passed>\d+) passing\b(?: \([^\n]*\))?"
-         r"(?:\n +\d+ pending)?(?:\n +(?P<failed>\d+) failing)?"),
+    _all(
+        "mocha",
+        r"^ +(?P<passed>\d+) passing\b(?: \([^\n]*\))?"
+        r"(?:\n +\d+ pending)?(?:\n +(?P<failed>\d+) failing)?",
+    ),
     _last("playwright", r"^ {2}(?P<failed>\d+) (?:failed|interrupted)$"),
     _last("playwright", r"^ {2}(?P<passed>\d+) passed \([\d.]+m?s\)"),
     _last("ava", r"^ +(?P<passed>\d+) tests? passed$"),
@@ -72,85 +85,151 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
     _last("deno", r"^(?:ok|FAILED) \| (?P<passed>\d+) passed[^|\n]*\| (?P<failed>\d+) failed"),
     _last("bun", r"^ *(?P<passed>\d+) pass\n(?:[^\n]*\n)?? *(?P<failed>\d+) fail$"),
     _all("cargo", r"^test result: (?:ok|FAILED)\. (?P<passed>\d+) passed; (?P<failed>\d+) failed"),
-    _last("nextest", r"^ *Summary \[[^\]]*\] +\d+(?:/\d+)? tests? run: (?P<passed>\d+) passed[^\n]*?"
-          r"(?:, (?P<failed>\d+) (?:failed|timed out))?(?:, |$)"),
-    _all("go", r"^(?P<good>ok) +\t?\S+\s+(?:\(cached\)|[\d.]+s)(?! *\[no tests to run\])"
-         r"(?!.*\[no tests to run\])"),
+    _last(
+        "nextest",
+        r"^ *Summary \[[^\]]*\] +\d+(?:/\d+)? tests? run: (?P<passed>\d+) passed[^\n]*?"
+        r"(?:, (?P<failed>\d+) (?:failed|timed out))?(?:, |$)",
+    ),
+    _all(
+        "go",
+        r"^(?P<good>ok) +\t?\S+\s+(?:\(cached\)|[\d.]+s)(?! *\[no tests to run\])"
+        r"(?!.*\[no tests to run\])",
+    ),
     _all("go", r"^(?P<bad>--- FAIL: |FAIL\t\S+\t[\d.]+s|panic: )"),
-    _last("gotestsum", r"^DONE (?P<total>\d+) tests?(?:, \d+ skipped)?(?:, (?P<failed>\d+) failures?)?"
-          r"(?:, (?P<errors>\d+) errors?)?"),
-    _last("ginkgo", r"(?:SUCCESS|FAIL)! (?:-- |\S+ )?.*?(?P<passed>\d+) Passed \| (?P<failed>\d+) Failed"),
+    _last(
+        "gotestsum",
+        r"^DONE (?P<total>\d+) tests?(?:, \d+ skipped)?(?:, (?P<failed>\d+) failures?)?"
+        r"(?:, (?P<errors>\d+) errors?)?",
+    ),
+    _last(
+        "ginkgo",
+        r"(?:SUCCESS|FAIL)! (?:-- |\S+ )?.*?(?P<passed>\d+) Passed \| (?P<failed>\d+) Failed",
+    ),
     _last("ctest", r"^\d+% tests passed, (?P<failed>\d+) tests? failed out of (?P<total>\d+)"),
     _last("prove", r"^Result: (?:(?P<good>PASS)|(?P<bad>FAIL)|(?P<none>NOTESTS))$"),
-    _last("automake", r"^# PASS: +(?P<passed>\d+)\n(?:# (?:SKIP|XFAIL): +\d+\n)*"
-          r"# FAIL: +(?P<failed>\d+)(?:\n# XPASS: +\d+)?(?:\n# ERROR: +(?P<errors>\d+))?"),
+    _last(
+        "automake",
+        r"^# PASS: +(?P<passed>\d+)\n(?:# (?:SKIP|XFAIL): +\d+\n)*"
+        r"# FAIL: +(?P<failed>\d+)(?:\n# XPASS: +\d+)?(?:\n# ERROR: +(?P<errors>\d+))?",
+    ),
     _last("meson", r"^Ok: +(?P<passed>\d+) *\n(?:Expected Fail: +\d+ *\n)?Fail: +(?P<failed>\d+)"),
     _all("gtest", r"^\[ {2}PASSED {2}\] (?P<passed>\d+) tests?"),
     _all("gtest", r"^\[ {2}FAILED {2}\] (?P<failed>\d+) tests?"),
-    _last("catch2", r"^test cases: +(?P<total>\d+) \|(?:[^\n|]*passed \|)? +(?P<failed>\d+) failed"),
+    _last(
+        "catch2", r"^test cases: +(?P<total>\d+) \|(?:[^\n|]*passed \|)? +(?P<failed>\d+) failed"
+    ),
     _last("catch2", r"^(?P<good>All tests passed) \([1-9]"),
-    _last("doctest", r"^\[doctest\] test cases: +\d+ \| +(?P<passed>\d+) passed \| +(?P<failed>\d+) f"),
+    _last(
+        "doctest", r"^\[doctest\] test cases: +\d+ \| +(?P<passed>\d+) passed \| +(?P<failed>\d+) f"
+    ),
     _last("bazel", r"^Executed \d+ out of (?P<total>\d+) tests?: (?P<tally>[^\n]*)"),
-    _last("maven", r"Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+)"
-          r"(?:, Skipped: (?P<skipped>\d+))?(?!.*(?:Time elapsed|in \S+$))"),
+    _last(
+        "maven",
+        r"Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+)"
+        r"(?:, Skipped: (?P<skipped>\d+))?(?!.*(?:Time elapsed|in \S+$))",
+    ),
     _last("gradle", r"^(?P<total>\d+) tests? completed, (?P<failed>\d+) failed"),
-    _last("sbt", r"(?:Passed|Failed|Error): Total (?P<total>\d+), Failed (?P<failed>\d+), "
-          r"Errors (?P<errors>\d+)"),
+    _last(
+        "sbt",
+        r"(?:Passed|Failed|Error): Total (?P<total>\d+), Failed (?P<failed>\d+), "
+        r"Errors (?P<errors>\d+)",
+    ),
     _last("scalatest", r"Tests: succeeded (?P<passed>\d+), failed (?P<failed>\d+)"),
-    _last("clojure", r"^Ran (?P<total>\d+) tests? containing \d+ assertions?\.\n(?P<failed>\d+) "
-          r"failures, (?P<errors>\d+) errors"),
-    _last("kaocha", r"^(?P<total>\d+) tests, \d+ assertions(?:, (?P<errors>\d+) errors)?, "
-          r"(?P<failed>\d+) failures\.$"),
+    _last(
+        "clojure",
+        r"^Ran (?P<total>\d+) tests? containing \d+ assertions?\.\n(?P<failed>\d+) "
+        r"failures, (?P<errors>\d+) errors",
+    ),
+    _last(
+        "kaocha",
+        r"^(?P<total>\d+) tests, \d+ assertions(?:, (?P<errors>\d+) errors)?, "
+        r"(?P<failed>\d+) failures\.$",
+    ),
     _all("dotnet", r"(?:Passed|Failed)! +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+)"),
-    _last("dotnet", r"^Total tests: (?P<total>\d+)\s+(?:Passed: \d+\s+)?(?:Failed: (?P<failed>\d+))?"),
+    _last(
+        "dotnet", r"^Total tests: (?P<total>\d+)\s+(?:Passed: \d+\s+)?(?:Failed: (?P<failed>\d+))?"
+    ),
     _last("dotnet", r"^Test summary: total: (?P<total>\d+), failed: (?P<failed>\d+)"),
-    _last("rspec", r"^(?P<total>\d+) examples?, (?P<failed>\d+) failures?"
-          r"(?:, \d+ pending)?(?:, (?P<errors>\d+) errors? occurred)?"),
-    _last("minitest", r"^(?P<total>\d+) (?:runs|tests), \d+ assertions, (?P<failed>\d+) failures, "
-          r"(?P<errors>\d+) errors"),
+    _last(
+        "rspec",
+        r"^(?P<total>\d+) examples?, (?P<failed>\d+) failures?"
+        r"(?:, \d+ pending)?(?:, (?P<errors>\d+) errors? occurred)?",
+    ),
+    _last(
+        "minitest",
+        r"^(?P<total>\d+) (?:runs|tests), \d+ assertions, (?P<failed>\d+) failures, "
+        r"(?P<errors>\d+) errors",
+    ),
     _last("phpunit", r"^OK(?:, but[^(\n]*)? ?\((?P<total>\d+) tests?, "),
-    _last("phpunit", r"^Tests: (?P<total>\d+), Assertions: \d+(?:, Errors: (?P<errors>\d+))?"
-          r"(?:, Failures: (?P<failed>\d+))?"),
+    _last(
+        "phpunit",
+        r"^Tests: (?P<total>\d+), Assertions: \d+(?:, Errors: (?P<errors>\d+))?"
+        r"(?:, Failures: (?P<failed>\d+))?",
+    ),
     _last("phpunit", r"^(?P<none>No tests executed!)"),
-    _all("exunit", r"^(?:\d+ (?:doctests?|properties|property), )*(?P<total>\d+) tests?, "
-         r"(?P<failed>\d+) failures?\b"),
+    _all(
+        "exunit",
+        r"^(?:\d+ (?:doctests?|properties|property), )*(?P<total>\d+) tests?, "
+        r"(?P<failed>\d+) failures?\b",
+    ),
     _last("eunit", r"^ +(?P<good>All \d+ tests passed\.|Test passed\.)$"),
     _last("eunit", r"^ +Failed: (?P<failed>\d+)\. +Skipped: \d+\. +Passed: (?P<passed>\d+)\."),
-    _last("xctest", r"Executed (?P<total>\d+) tests?, with (?:\d+ tests? skipped and )?"
-          r"(?P<failed>\d+) failures?"),
-    _last("swift-testing", r"Test run with (?P<total>\d+) tests?[^\n]* (?:passed|failed after "
-          r"[^\n]*with (?P<failed>\d+) issues?)"),
+    _last(
+        "xctest",
+        r"Executed (?P<total>\d+) tests?, with (?:\d+ tests? skipped and )?"
+        r"(?P<failed>\d+) failures?",
+    ),
+    _last(
+        "swift-testing",
+        r"Test run with (?P<total>\d+) tests?[^\n]* (?:passed|failed after "
+        r"[^\n]*with (?P<failed>\d+) issues?)",
+    ),
     _last("xcodebuild", r"^\*\* TEST (?:(?P<good>SUCCEEDED)|(?P<bad>FAILED)) \*\*"),
     _last("dart", r"(?P<good>All tests passed!)|(?P<bad>Some tests failed\.)"),
-    _last("busted", r"^(?P<passed>\d+) success(?:es)? / (?P<failed>\d+) failures? / "
-          r"(?P<errors>\d+) errors?"),
+    _last(
+        "busted",
+        r"^(?P<passed>\d+) success(?:es)? / (?P<failed>\d+) failures? / "
+        r"(?P<errors>\d+) errors?",
+    ),
     _last("julia", r"^ *Testing \S+ (?P<good>tests passed)"),
-    _last("julia", r"Some tests did not pass: (?P<passed>\d+) passed, (?P<failed>\d+) failed, "
-          r"(?P<errors>\d+) errored"),
-    _last("testthat", r"\[ FAIL (?P<failed>\d+) \| WARN \d+ \| SKIP \d+ \| PASS (?P<passed>\d+) \]"),
+    _last(
+        "julia",
+        r"Some tests did not pass: (?P<passed>\d+) passed, (?P<failed>\d+) failed, "
+        r"(?P<errors>\d+) errored",
+    ),
+    _last(
+        "testthat", r"\[ FAIL (?P<failed>\d+) \| WARN \d+ \| SKIP \d+ \| PASS (?P<passed>\d+) \]"
+    ),
     _last("R", r"^Status: (?:(?P<good>OK)|[^\n]*(?P<bad>\d+ ERRORs?))"),
     _last("tasty", r"^All (?P<passed>\d+) tests passed"),
     _last("tasty", r"^(?P<failed>\d+) out of \d+ tests failed"),
-    _last("cabal", r"^(?P<passed>\d+) of (?P<total>\d+) test suites \(\d+ of \d+ test cases\) passed"),
+    _last(
+        "cabal", r"^(?P<passed>\d+) of (?P<total>\d+) test suites \(\d+ of \d+ test cases\) passed"
+    ),
     _last("behave", r"^(?P<passed>\d+) scenarios? passed, (?P<failed>\d+) failed"),
     _last("cucumber", r"^\d+ scenarios? \((?P<tally>[^)\n]+)\)"),
     _last("robot", r"^(?P<total>\d+) tests?, (?P<passed>\d+) passed, (?P<failed>\d+) failed"),
-    _last("zig", r"^(?:All )?(?P<passed>\d+) (?:tests )?passed(?:[.;] |\.)"
-          r"(?:\d+ skipped; (?P<failed>\d+) failed)?"),
+    _last(
+        "zig",
+        r"^(?:All )?(?P<passed>\d+) (?:tests )?passed(?:[.;] |\.)"
+        r"(?:\d+ skipped; (?P<failed>\d+) failed)?",
+    ),
     _last("alcotest", r"^(?P<good>Test Successful) in |^(?P<failed>\d+) failures?! in "),
     _last("forge", r"(?P<passed>\d+) tests? passed, (?P<failed>\d+) failed, \d+ skipped"),
     _last("gleam", r"^(?P<passed>\d+) passed, (?:no|(?P<failed>\d+)) failures?"),
     _last("shellspec", r"^(?P<total>\d+) examples?, (?P<failed>\d+) failures?"),
     _last("tox", r"^ {2}(?:(?P<good>congratulations :\))|(?P<bad>evaluation failed :\())"),
-)  # fmt: skip
+)
 
 _TAP: Final = re.compile(r"^ *(?P<not>not )?ok \d+\b(?!.*# *(?:TODO|SKIP|skip|todo))", re.MULTILINE)
 _TAP_PLAN: Final = re.compile(r"^(?:TAP version \d+|1\.\.\d+)", re.MULTILINE)
 _FAILED_ID: Final = re.compile(r"^(?:FAILED|ERROR) \S+\.py(?:::\S+)?", re.MULTILINE)
 _PAIR: Final = re.compile(r"(\d+) +([a-z]+)|([A-Za-z]+)=(\d+)")
-_GOOD: Final = frozenset({"passed", "pass", "passes", "passing", "xfailed", "xpassed", "ok", "success"})
-_BAD: Final = frozenset(
-    "failed fail fails failure failures error errors failing errored undefined broken".split()
+_GOOD: Final = frozenset(
+    {"passed", "pass", "passes", "passing", "xfailed", "xpassed", "ok", "success"}
+)
+_BAD: Final = word_set(
+    """failed fail fails failure failures error errors failing errored undefined broken"""
 )
 
 

@@ -75,7 +75,10 @@ class _Used:
 
 
 class Turn:
-    """Runs once. The working tools of an answer run first, in parallel, then its closing tool."""
+    """Runs once. The working tools of an answer run first, in parallel, then its closing tool.
+
+    A report ends the turn whatever the gate said to the tools beside it: closing is never denied.
+    """
 
     def __init__(
         self, desk: Desk, prompt: str, most_model_calls: int | None, interrupted: asyncio.Event

@@ -5,32 +5,41 @@ from typing import Final
 from app.core.testruns.runner import Runner, goal, script, verb
 
 RUNNERS: Final[tuple[Runner, ...]] = (
-    goal("just", valued="-f --justfile -d --working-directory --set --shell --color --dotenv-path",
-         idle="-l --list -n --dry-run --show -s --summary --dump --evaluate --choose --variables "
-         "--edit -e --usage", ),
-    goal("task go-task", valued="-d --dir -t --taskfile -C --concurrency -o --output -I --interval",
-         idle="-l --list -n --dry --dry-run -a --list-all --summary --status --init -i"),
-    goal("inv invoke fab fabric", valued="-c --collection -r --search-root -H --hosts -f --config -T",
-         idle="-l --list -R --dry -D -V"),
+    goal(
+        "just",
+        valued="-f --justfile -d --working-directory --set --shell --color --dotenv-path",
+        idle="-l --list -n --dry-run --show -s --summary --dump --evaluate --choose --variables "
+        "--edit -e --usage",
+    ),
+    goal(
+        "task go-task",
+        valued="-d --dir -t --taskfile -C --concurrency -o --output -I --interval",
+        idle="-l --list -n --dry --dry-run -a --list-all --summary --status --init -i",
+    ),
+    goal(
+        "inv invoke fab fabric",
+        valued="-c --collection -r --search-root -H --hosts -f --config -T",
+        idle="-l --list -R --dry -D -V",
+    ),
     goal("doit", valued="-f --file -d --dir -n --process", idle="list help"),
     goal("grunt", valued="--gruntfile --base --tasks", idle="-V"),
     goal("gulp", valued="-f --gulpfile --cwd", idle="-T --tasks --tasks-simple --tasks-json -v"),
     goal("jake", valued="-f -C", idle="-T -ls"),
-    script("mise rtx", "run", "r", "task run", "tasks run", "", valued="-C --cd -j --jobs --env -E"),
-    goal("moon", valued="--affected-by --concurrency -c --log"),
-    goal("bb", "", valued="--config -cp --classpath -f --file"),
-    goal("pyinvoke nur xc mask mk cargo-xtask tusk run maid robo taskctl paver phing robo.phar dobi "
-         "batect pypyr redo shake premake5 tup knit xtask", valued="-f"),
+    script(
+        "mise rtx", "run", "r", "task run", "tasks run", "", valued="-C --cd -j --jobs --env -E"
+    ),
+    goal(
+        "moon",
+        other_verbs="query docker generate setup sync",
+        valued="--affected-by --concurrency -c --log",
+    ),
+    goal("bb", valued="--config -cp --classpath -f --file"),
+    goal("xc mask tusk maid robo taskctl paver phing dobi batect", valued="-f"),
     goal("earthly earth", valued="--build-arg"),
-    goal("dagger-call", "test"),
     verb("dagger", "call test", "run test", "call tests"),
-    goal("nox-session"),
     script("devbox", "run", valued="-c --config -e --env"),
-    script("composer-run", ""),
-    script("vr scripty nps-run ntl", "", "run"),
     verb("bit", "test"),
     goal("garden", "test"),
     verb("tilt", "ci"),
     verb("skaffold", "test", "verify"),
-    verb("act-test", "test"),
 )

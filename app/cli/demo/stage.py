@@ -1,0 +1,172 @@
+"""The demo's stage: the box, the scripted model and the service, each as on a real day.
+
+The box and the service are processes of their own and speak HTTP; everything they write lies in
+one temporary directory. Leaving the stage ends both with their groups.
+"""
+
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+import httpx
+
+from app.config.settings import Settings, load_local_settings
+from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.scripted.demo import FILES, scripts
+from app.scripted.server import ScriptedServer
+
+REPOSITORY: Final = "octo/demo"
+PERSON: Final = "maria"
+READY_SECONDS: Final = 20.0
+END_SECONDS: Final = 20.0
+
+OPERATOR_FILE: Final = "reconciliation_interval: 1\nworkers: {agents: 5}\n"
+
+
+class StageFailed(Exception):
+    """Something of the demo did not start; the text says what, with its last words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A running demo: where the box is, how to act in it, and where the registry is."""
+
+    box_url: str
+    person: httpx.Client
+    """Speaks to the box as Maria, who may write."""
+    settings: Settings
+
+
+@contextmanager
+def stage() -> Iterator[Stage]:
+    """Set everything up and take it down again. Raises `StageFailed`."""
+    with ExitStack() as stack:
+        directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="squadron-demo-")))
+        model_key, secret = secrets.token_hex(16), secrets.token_hex(16)
+        model = stack.enter_context(
+            ScriptedServer(scripts(SUMMARY_MARK, COMPACTION_MARK), api_key=model_key)
+        )
+        port = _free_port()
+        box = stack.enter_context(_box(directory, secret, port))
+        environment = {
+            **_base_environment(),
+            "SQUADRON_GITHUB_APP_ID": str(box["app_id"]),
+            "SQUADRON_GITHUB_PRIVATE_KEY_FILE": str(box["private_key_file"]),
+            "SQUADRON_WEBHOOK_SECRET": secret,
+            "SQUADRON_GITHUB_API_URL": str(box["url"]),
+            "SQUADRON_GITHUB_GIT_URL": str(box["git_url"]),
+            "SQUADRON_DATA_DIR": str(directory / "data"),
+            "SQUADRON_CONFIG": str(directory / "operator.yaml"),
+            "SQUADRON_MODEL": "openai:scripted",
+            "SQUADRON_MODEL_BASE_URL": f"{model.url}/v1",
+            "SQUADRON_MODEL_API_KEY": model_key,
+        }
+        (directory / "operator.yaml").write_text(OPERATOR_FILE)
+        stack.enter_context(_service(directory, environment, port))
+        users = box["users"]
+        assert isinstance(users, dict)
+        person = stack.enter_context(
+            httpx.Client(
+                base_url=str(box["url"]),
+                headers={"Authorization": f"Bearer {users[PERSON]}"},
+                timeout=10,
+            )
+        )
+        yield Stage(str(box["url"]), person, load_local_settings(environment))
+
+
+@contextmanager
+def _box(directory: Path, secret: str, port: int) -> Iterator[Mapping[str, object]]:
+    repository = directory / "repository"
+    for name, text in FILES.items():
+        path = repository / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (directory / "webhook-secret").write_text(secret)
+    command = [
+        *(sys.executable, "-m", "app.githubbox", "--port", "0"),
+        *("--webhook-url", f"http://127.0.0.1:{port}/webhook"),
+        *("--webhook-secret-file", str(directory / "webhook-secret")),
+        *("--repo", f"{REPOSITORY}={repository}"),
+        *("--user", f"{PERSON}=write"),
+    ]
+    log = directory / "box.log"
+    with log.open("w") as stderr, _process(command, _base_environment(), stderr) as process:
+        assert process.stdout is not None
+        first_line = process.stdout.readline()
+        if not first_line:
+            raise StageFailed(f"the box did not start: {log.read_text()[-2_000:]}")
+        facts = json.loads(first_line)
+        assert isinstance(facts, dict)
+        yield facts
+
+
+@contextmanager
+def _service(directory: Path, environment: Mapping[str, str], port: int) -> Iterator[None]:
+    command = [sys.executable, "-m", "app.cli.main", "serve", "--port", str(port)]
+    log = directory / "service.log"
+    with log.open("w") as stderr, _process(command, environment, stderr) as process:
+        deadline = time.monotonic() + READY_SECONDS
+        while not _is_ready(port):
+            if process.poll() is not None or time.monotonic() > deadline:
+                raise StageFailed(f"the service did not start: {log.read_text()[-3_000:]}")
+            time.sleep(0.05)
+        yield
+
+
+@contextmanager
+def _process(
+    command: list[str], environment: Mapping[str, str], stderr: IO[str]
+) -> Iterator[subprocess.Popen[str]]:
+    process = subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _base_environment() -> dict[str, str]:
+    return {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TERM") if name in os.environ
+    } | {"PYTHONUNBUFFERED": "1"}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert isinstance(port, int)
+    return port
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=2).status_code == 200
+    except httpx.TransportError:
+        return False

@@ -1,0 +1,273 @@
+"""What a delivery says: the right fields of GitHub's own examples, and never an exception."""
+
+import gzip
+import json
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.signals import (
+    ChangesRequested,
+    Commented,
+    DefaultBranchPushed,
+    IssueAssigned,
+    IssueClosed,
+    IssueLabelled,
+    IssueOpened,
+    PullRequestClosed,
+    Signal,
+    read,
+)
+from app.core.trust import Sender
+from tests.core.strategies import EXAMPLES
+
+_FILE = Path(__file__).parent.parent / "data" / "webhooks" / "examples.json.gz"
+GITHUBS_EXAMPLES: list[dict[str, Any]] = json.loads(gzip.decompress(_FILE.read_bytes()))
+"""GitHub's own example payloads: `[{"event", "payload"}]`."""
+
+EVENTS = sorted({example["event"] for example in GITHUBS_EXAMPLES})
+
+
+def example(event: str, action: str) -> dict[str, Any]:
+    """GitHub's first example of an event, sent through an App."""
+    payload = next(
+        one["payload"]
+        for one in GITHUBS_EXAMPLES
+        if one["event"] == event and one["payload"].get("action") == action
+    )
+    return deepcopy(payload) | {"installation": {"id": 77}}
+
+
+WHERE: dict[str, Any] = {
+    "repository": "octo/demo",
+    "installation_id": 77,
+    "sender": Sender("mona", is_bot=False),
+}
+
+
+def payload(action: str | None, **more: object) -> dict[str, object]:
+    """The least that a delivery of an App says."""
+    where = {
+        "repository": {"full_name": "octo/demo", "default_branch": "trunk"},
+        "installation": {"id": 77},
+        "sender": {"login": "mona", "type": "User"},
+    }
+    return where | ({} if action is None else {"action": action}) | more
+
+
+ISSUE = {"number": 12, "title": "Login fails", "body": None, "labels": [{"name": "bug"}]}
+
+# --- GitHub's own examples --------------------------------------------------------------------
+
+
+def test_every_example_of_github_is_read_without_an_exception() -> None:
+    read_as = {type(read(one["event"], one["payload"])) for one in GITHUBS_EXAMPLES}
+    assert len(GITHUBS_EXAMPLES) > 300
+    assert {PullRequestClosed, DefaultBranchPushed, IssueClosed, type(None)} <= read_as
+
+
+def test_an_example_without_an_installation_is_of_no_concern() -> None:
+    labelled = example("issues", "labeled")
+    del labelled["installation"]
+    assert read("issues", labelled) is None
+
+
+def test_githubs_example_of_a_label() -> None:
+    labelled = example("issues", "labeled")
+    assert read("issues", labelled) == IssueLabelled(
+        repository=labelled["repository"]["full_name"],
+        installation_id=77,
+        sender=Sender(labelled["sender"]["login"], is_bot=False),
+        issue=labelled["issue"]["number"],
+        label=labelled["label"]["name"],
+        title=labelled["issue"]["title"],
+        body=labelled["issue"]["body"] or "",
+    )
+
+
+def test_githubs_example_of_an_assignment() -> None:
+    assigned = example("issues", "assigned")
+    assert read("issues", assigned) == IssueAssigned(
+        repository=assigned["repository"]["full_name"],
+        installation_id=77,
+        sender=Sender(assigned["sender"]["login"], is_bot=False),
+        issue=assigned["issue"]["number"],
+        assignee=assigned["assignee"]["login"],
+        labels=tuple(label["name"] for label in assigned["issue"]["labels"]),
+        title=assigned["issue"]["title"],
+        body=assigned["issue"]["body"] or "",
+    )
+
+
+def test_githubs_example_of_a_comment() -> None:
+    commented = example("issue_comment", "created")
+    assert read("issue_comment", commented) == Commented(
+        repository=commented["repository"]["full_name"],
+        installation_id=77,
+        sender=Sender(commented["sender"]["login"], is_bot=False),
+        issue=commented["issue"]["number"],
+        body=commented["comment"]["body"],
+    )
+
+
+# --- each signal in plain values --------------------------------------------------------------
+
+DELIVERIES: list[tuple[str, dict[str, object], Signal | None]] = [
+    (
+        "issues",
+        payload("opened", issue=ISSUE),
+        IssueOpened(issue=12, title="Login fails", body="", **WHERE),
+    ),
+    (
+        "issues",
+        payload("labeled", issue=ISSUE, label={"name": "squadron:bug-fix"}),
+        IssueLabelled(issue=12, label="squadron:bug-fix", title="Login fails", body="", **WHERE),
+    ),
+    (
+        "issues",
+        payload("assigned", issue=ISSUE, assignee={"login": "squad[bot]"}),
+        IssueAssigned(
+            issue=12,
+            assignee="squad[bot]",
+            labels=("bug",),
+            title="Login fails",
+            body="",
+            **WHERE,
+        ),
+    ),
+    ("issues", payload("closed", issue=ISSUE), IssueClosed(issue=12, **WHERE)),
+    ("issues", payload("deleted", issue=ISSUE), IssueClosed(issue=12, **WHERE)),
+    ("issues", payload("transferred", issue=ISSUE), IssueClosed(issue=12, **WHERE)),
+    (
+        "issue_comment",
+        payload("created", issue=ISSUE, comment={"body": "Go on."}),
+        Commented(issue=12, body="Go on.", **WHERE),
+    ),
+    (
+        "pull_request",
+        payload("closed", pull_request={"number": 7}),
+        PullRequestClosed(number=7, **WHERE),
+    ),
+    (
+        "pull_request_review",
+        payload(
+            "submitted",
+            pull_request={"number": 7},
+            review={"state": "changes_requested", "body": "Name it better."},
+        ),
+        ChangesRequested(number=7, body="Name it better.", **WHERE),
+    ),
+    (
+        "pull_request_review",
+        payload(
+            "submitted",
+            pull_request={"number": 7},
+            review={"state": "CHANGES_REQUESTED", "body": None},
+        ),
+        ChangesRequested(number=7, body="", **WHERE),
+    ),
+    (
+        "pull_request_review",
+        payload("submitted", pull_request={"number": 7}, review={"state": "approved"}),
+        None,
+    ),
+    ("push", payload(None, ref="refs/heads/trunk"), DefaultBranchPushed(**WHERE)),
+    ("push", payload(None, ref="refs/heads/squadron/bug-fix/issue-12"), None),
+    ("push", payload(None, ref="trunk"), None),
+    ("issues", payload("edited", issue=ISSUE), None),
+    ("issues", payload("unlabeled", issue=ISSUE, label={"name": "bug"}), None),
+    ("issue_comment", payload("edited", issue=ISSUE, comment={"body": "Go on."}), None),
+    ("issue_comment", payload("deleted", issue=ISSUE, comment={"body": "Go on."}), None),
+    ("pull_request", payload("opened", pull_request={"number": 7}), None),
+    ("star", payload("created"), None),
+    ("an event of next year", payload("closed", issue=ISSUE), None),
+]
+
+
+@pytest.mark.parametrize(("event", "document", "signal"), DELIVERIES)
+def test_a_delivery_says_what_matters_and_nothing_else(
+    event: str, document: dict[str, object], signal: Signal | None
+) -> None:
+    assert read(event, document) == signal
+
+
+@pytest.mark.parametrize(
+    ("login", "kind", "is_bot"),
+    [
+        ("mona", "User", False),
+        ("squad[bot]", "Bot", True),
+        ("squad[bot]", "User", True),
+        ("helper", "Bot", True),
+        ("octo", "Organization", True),
+        ("ghost", None, True),
+    ],
+)
+def test_who_is_not_plainly_a_person_is_a_bot(login: str, kind: str | None, is_bot: bool) -> None:
+    sender = {"login": login, "type": kind}
+    signal = read("issues", payload("closed", issue=ISSUE) | {"sender": sender})
+    assert signal is not None and signal.sender == Sender(login, is_bot)
+
+
+@pytest.mark.parametrize(
+    ("event", "document"),
+    [
+        ("issues", payload("labeled", issue=ISSUE)),
+        ("issues", payload("assigned", issue=ISSUE, assignee=None)),
+        ("issues", payload("labeled", issue={"number": "12"}, label={"name": "bug"})),
+        ("issues", payload("labeled", issue={"number": True}, label={"name": "bug"})),
+        ("issues", payload("labeled", issue=[1], label={"name": "bug"})),
+        ("issues", payload("closed", issue=ISSUE) | {"repository": None}),
+        ("issues", payload("closed", issue=ISSUE) | {"sender": {"type": "User"}}),
+        ("issues", payload("closed", issue=ISSUE) | {"action": ["closed"]}),
+        ("issues", payload(None, issue=ISSUE)),
+        ("issue_comment", payload("created", issue=ISSUE, comment={})),
+        ("issue_comment", payload("created", issue=ISSUE, comment="Go on.")),
+        ("pull_request", payload("closed", pull_request={})),
+        ("pull_request_review", payload("submitted", pull_request={"number": 7}, review=[])),
+    ],
+)
+def test_a_delivery_without_what_it_should_say_is_of_no_concern(
+    event: str, document: dict[str, object]
+) -> None:
+    assert read(event, document) is None
+
+
+@pytest.mark.parametrize("labels", [None, "bug", {"name": "bug"}, [None, 1, {"name": 2}, []]])
+def test_labels_of_another_shape_are_no_labels(labels: object) -> None:
+    issue = ISSUE | {"labels": labels}
+    signal = read("issues", payload("assigned", issue=issue, assignee={"login": "squad[bot]"}))
+    assert isinstance(signal, IssueAssigned) and signal.labels == ()
+
+
+# --- anything at all --------------------------------------------------------------------------
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize("event", [*EVENTS, ""])
+@pytest.mark.parametrize("document", [[], None, "x", {"issue": [1]}, {"issue": {"number": []}}, 0])
+def test_documents_of_any_shape_are_of_no_concern(event: str, document: object) -> None:
+    assert read(event, document) is None
+
+
+@EXAMPLES
+@given(st.sampled_from(GITHUBS_EXAMPLES), st.data())
+def test_an_example_with_anything_in_place_of_a_field_is_read_without_an_exception(
+    one: dict[str, Any], data: st.DataObject
+) -> None:
+    document = deepcopy(one["payload"]) | {"installation": {"id": 77}}
+    key = data.draw(st.sampled_from(sorted(document)))
+    if isinstance(document[key], dict) and document[key] and data.draw(st.booleans()):
+        inner = data.draw(st.sampled_from(sorted(document[key])))
+        document[key][inner] = data.draw(json_values)
+    else:
+        document[key] = data.draw(json_values)
+    read(one["event"], document)
