@@ -151,7 +151,7 @@ def _trips(
         trips = CATALOGUE[use.name].trips
         match trips:
             case Trips.BEYOND:
-                if use.observed > use.maximum and use.observed > happened[use.name]:
+                if use.observed > use.maximum:
                     yield trip_of(use.name, happened[use.name], use.maximum, layer, at)
             case Trips.REACHED:
                 if use.observed >= use.maximum:

@@ -7,7 +7,7 @@ host git in the workspace: they are live, it is the handing over that does not t
 import asyncio
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,20 +16,18 @@ import pytest
 from app.adapters.processes import ProcessGroups
 from app.adapters.workspace import GitWorkspace
 from app.ports import CheckoutOrder, KeptWork, WorkspaceFailed
-from tests.contract.git_remote import REPOSITORY, GitRemote, git, serving
+from tests.contract.git_remote import REPOSITORY, GitRemote, git
 
 BRANCH = "squadron/bug-fix/issue-12"
 ORDER = CheckoutOrder(
     "octo/demo#12/bug-fix/1", REPOSITORY, "main", BRANCH, "squadron[bot]", "bot@example.com"
 )
 MESSAGE = "Keep the work"
-HOOKS = (
-    "applypatch-msg commit-msg fsmonitor-watchman p4-changelist p4-post-changelist p4-pre-submit "
-    "p4-prepare-changelist post-applypatch post-checkout post-commit post-index-change post-merge "
-    "post-receive post-rewrite post-update pre-applypatch pre-auto-gc pre-commit pre-merge-commit "
-    "pre-push pre-rebase pre-receive prepare-commit-msg proc-receive push-to-checkout "
-    "reference-transaction sendemail-validate update"
-).split()
+HOOKS = """applypatch-msg commit-msg fsmonitor-watchman p4-changelist p4-post-changelist
+p4-pre-submit p4-prepare-changelist post-applypatch post-checkout post-commit post-index-change
+post-merge post-receive post-rewrite post-update pre-applypatch pre-auto-gc pre-commit
+pre-merge-commit pre-push pre-rebase pre-receive prepare-commit-msg proc-receive push-to-checkout
+reference-transaction sendemail-validate update"""
 
 
 @dataclass(frozen=True)
@@ -58,14 +56,15 @@ class Scene:
 
 
 @pytest.fixture
-async def scene(tmp_path: Path) -> Iterator[Scene]:
-    with serving(tmp_path / "remote") as remote:
-        workspace = GitWorkspace(tmp_path / "data", remote.url, remote.token, ProcessGroups())
-        checkout = await workspace.prepare(ORDER)
-        canary, trap = tmp_path / "canary", tmp_path / "trap"
-        trap.write_text(f'#!/bin/sh\necho "$0 $*" >>{canary}\nexec cat 2>/dev/null\n')
-        trap.chmod(0o755)
-        yield Scene(checkout.directory, canary, trap, checkout.base_sha, workspace, remote)
+async def scene(tmp_path: Path) -> Scene:
+    remote = GitRemote(tmp_path / "remote")
+    served = str(tmp_path / "remote/served")
+    workspace = GitWorkspace(tmp_path / "data", served, remote.token, ProcessGroups())
+    checkout = await workspace.prepare(ORDER)
+    canary, trap = tmp_path / "canary", tmp_path / "trap"
+    trap.write_text(f'#!/bin/sh\necho "$0 $*" >>{canary}\n[ $# -gt 0 ] || cat\n')
+    trap.chmod(0o755)
+    return Scene(checkout.directory, canary, trap, checkout.base_sha, workspace, remote)
 
 
 async def everything(scene: Scene) -> KeptWork:
@@ -106,19 +105,17 @@ def fsmonitor(scene: Scene) -> None:
     scene.configure(("core.fsmonitor", scene.setting))
 
 
-def hooks(scene: Scene) -> None:
-    for name in HOOKS:
-        hook = scene.clone / ".git/hooks" / name
+def hooks(scene: Scene, folder: str = ".git/hooks") -> None:
+    for name in HOOKS.split():
+        hook = scene.clone / folder / name
         hook.parent.mkdir(exist_ok=True)
         hook.write_text(scene.trap.read_text())
         hook.chmod(0o755)
 
 
 def hooks_path(scene: Scene) -> None:
-    elsewhere = scene.clone / "elsewhere"
-    hooks(scene)
-    (scene.clone / ".git/hooks").rename(elsewhere)
-    scene.configure(("core.hooksPath", str(elsewhere)))
+    hooks(scene, ".git/elsewhere")
+    scene.configure(("core.hooksPath", str(scene.clone / ".git/elsewhere")))
 
 
 def filters(scene: Scene) -> None:
@@ -155,10 +152,11 @@ def receive_pack(scene: Scene) -> None:
 
 
 def rewritten_addresses(scene: Scene) -> None:
-    evil = f"ext::{scene.setting} %S"
-    for start in (scene.remote.url, "http", "/", str(scene.clone.parent)):
-        scene.configure((f"url.{evil}.insteadOf", start), (f"url.{evil}.pushInsteadOf", start))
-    scene.configure(("protocol.ext.allow", "always"), ("remote.origin.url", "/nowhere"))
+    evil = f"url.ext::{scene.setting} %S"
+    for start in ("http", "/", str(scene.remote.bare), str(scene.clone.parent)):
+        git(scene.clone, "config", "--add", f"{evil}.insteadOf", start)
+        git(scene.clone, "config", "--add", f"{evil}.pushInsteadOf", start)
+    scene.configure(("protocol.ext.allow", "always"))
 
 
 def nested_repository(scene: Scene) -> None:

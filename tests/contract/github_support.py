@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr
 
-from app.adapters.github.connection import API_VERSION
+from app.adapters.github.wire import API_VERSION
 from tests.contract.openapi import Contract
 
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from app.adapters.github import GitHubApp, connection
+from app.adapters.github import GitHubApp, wire
 from app.ports import GitHubFailed, RateLimited, Refused, Repository, Unreachable
 from tests.contract.github_support import SetClock, app_key
 
@@ -168,7 +168,7 @@ async def test_an_answer_that_does_not_end_is_unreachable(monkeypatch: pytest.Mo
             await asyncio.Event().wait()
             raise AssertionError
 
-    monkeypatch.setattr(connection, "MAX_CALL_SECONDS", 0.05)
+    monkeypatch.setattr(wire, "MAX_CALL_SECONDS", 0.05)
     github = GitHubApp(7, app_key(), "http://github.test", SetClock(NOON), Endless())
     with pytest.raises(Unreachable, match="no complete answer"):
         await github.bot_login()

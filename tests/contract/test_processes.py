@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -45,18 +45,25 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
-async def until_ended(pid: int) -> None:
+async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
-        while is_running(pid):
+        while not condition():  # noqa: ASYNC110 (other processes make it true)
             await asyncio.sleep(0.01)
+
+
+async def until_ended(pid: int) -> None:
+    await until(lambda: not is_running(pid))
 
 
 async def until_written(file: Path) -> int:
     """The number in a file, once somebody has written a whole line into it."""
-    async with asyncio.timeout(10):
-        while not (file.exists() and file.read_text().endswith("\n")):
-            await asyncio.sleep(0.01)
-    return int(file.read_text())
+    await until(lambda: file.exists() and file.read_text().endswith("\n"))
+    return int(file.read_text())  # noqa: ASYNC240
+
+
+def started(*argv: str, environment: Mapping[str, str] = PATH) -> subprocess.Popen[bytes]:
+    """A process that is not one of `ProcessGroups`."""
+    return subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE)
 
 
 async def test_output_and_exit_code_come_back() -> None:
@@ -164,7 +171,7 @@ async def test_the_child_dies_with_a_killed_service(tmp_path: Path) -> None:
         "asyncio.run(ProcessGroups().run(command, cwd=pathlib.Path('/'), environment="
         f"{{'PATH': {os.environ['PATH']!r}}}, timeout_seconds=60))\n"
     )
-    with subprocess.Popen([sys.executable, "-c", program]) as service:
+    with started(sys.executable, "-c", program, environment=os.environ) as service:
         child = await until_written(tmp_path / "child")
         service.send_signal(signal.SIGKILL)
     await until_ended(child)
@@ -172,15 +179,14 @@ async def test_the_child_dies_with_a_killed_service(tmp_path: Path) -> None:
 
 async def test_only_processes_with_exactly_the_marker_are_killed() -> None:
     def sleeper(marker: str) -> subprocess.Popen[bytes]:
-        environment = PATH | {SEGMENT_VARIABLE: marker}
-        return subprocess.Popen(["sleep", "60"], env=environment, start_new_session=True)
+        return started("setsid", "sleep", "60", environment=PATH | {SEGMENT_VARIABLE: marker})
 
-    marked, other, unmarked = sleeper("a:1"), sleeper("a:12"), subprocess.Popen(["sleep", "60"])
+    def is_asleep(child: subprocess.Popen[bytes]) -> bool:
+        return Path(f"/proc/{child.pid}/comm").read_text() == "sleep\n"
+
+    marked, other, unmarked = sleeper("a:1"), sleeper("a:12"), started("sleep", "60")
     try:
-        async with asyncio.timeout(10):  # until each has left its fork
-            for child in (marked, other, unmarked):
-                while Path(f"/proc/{child.pid}/comm").read_text() != "sleep\n":
-                    await asyncio.sleep(0.01)
+        await until(lambda: all(is_asleep(child) for child in (marked, other, unmarked)))
         assert await ProcessGroups().kill_marked("a:1") == 1
         assert marked.wait(10) == -signal.SIGKILL
         assert other.poll() is None
@@ -189,7 +195,7 @@ async def test_only_processes_with_exactly_the_marker_are_killed() -> None:
     finally:
         for child in (marked, other, unmarked):
             child.kill()
-            child.wait()
+            child.communicate()
 
 
 async def test_processes_that_fork_away_are_hunted_down(tmp_path: Path) -> None:
@@ -204,29 +210,26 @@ async def test_processes_that_fork_away_are_hunted_down(tmp_path: Path) -> None:
         "    time.sleep(0.005)\n"
     )
     environment = PATH | {SEGMENT_VARIABLE: "flees:1"}
-    with subprocess.Popen([sys.executable, "-c", flees], env=environment):
+    with started(sys.executable, "-c", flees, environment=environment):
         await until_written(tmp_path / "last")
         await ProcessGroups().kill_marked("flees:1")
     last = await until_written(tmp_path / "last")
     assert not is_running(last)
 
 
-async def test_the_hunter_spares_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_hunter_spares_itself() -> None:
     program = (
         "import asyncio\n"
         "from app.adapters.processes import ProcessGroups\n"
         "print(asyncio.run(ProcessGroups().kill_marked('self:1')))\n"
     )
     environment = {**os.environ, SEGMENT_VARIABLE: "self:1"}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, timeout=30
-    )
-    assert (done.returncode, done.stdout) == (0, b"0\n")
+    with started(sys.executable, "-c", program, environment=environment) as hunter:
+        assert hunter.communicate(timeout=30)[0] == b"0\n"
+    assert hunter.returncode == 0
 
 
 def test_the_same_under_the_event_loop_of_the_service() -> None:
-    started = time.monotonic()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         assert runner.run(shell("sleep 60 & cat", stdin=b"hi")) == Ended(0, "hi")
         assert runner.run(shell("sleep 60", timeout_seconds=0.2)).exit_code is None
-    assert time.monotonic() - started < 30

@@ -167,6 +167,12 @@ def test_what_uses_nothing_of_a_used_up_limit_goes_on() -> None:
     assert halted(life.tests(Outcome.FAILED, content="v3"), LimitName.MAX_ITERATIONS, 1, 1)
 
 
+def test_who_is_beyond_a_maximum_is_stopped_at_the_next_check() -> None:
+    """However it came there, for example by a log that was kept under wider limits."""
+    decision = decide(Counters(turns=7), Ticked(at=START), replace(NO_LIMITS, max_turns=5))
+    assert halted(decision.verdict, LimitName.MAX_TURNS, 7, 5)
+
+
 def test_a_warning_is_told_once_also_when_the_threshold_is_jumped_over() -> None:
     life = begun(replace(NO_LIMITS, max_active_duration=100))
     life.waits(99)

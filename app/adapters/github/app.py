@@ -1,16 +1,16 @@
 """The `GitHub` port over REST."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Literal
-from urllib.parse import quote
+from typing import TYPE_CHECKING, Literal
+from urllib.parse import quote, urlsplit
 
-import httpx
 from pydantic import SecretStr
 
 from app.adapters.github import reading
 from app.adapters.github.at import At
+from app.adapters.github.call import Call, Query
 from app.adapters.github.configuration import configuration
-from app.adapters.github.connection import Call, Connection, Query
+from app.adapters.github.connection import Connection
 from app.adapters.github.tokens import Scope
 from app.core.trust import Permission
 from app.ports import (
@@ -23,6 +23,9 @@ from app.ports import (
     Repository,
     RepositoryInfo,
 )
+
+if TYPE_CHECKING:
+    from httpx import AsyncBaseTransport
 
 _OLDEST_FIRST: Query = {"sort": "created", "direction": "asc"}
 
@@ -40,14 +43,14 @@ class GitHubApp:
         private_key: SecretStr,
         api_url: str,
         clock: Clock,
-        transport: httpx.AsyncBaseTransport | None = None,
+        transport: "AsyncBaseTransport | None" = None,
     ) -> None:
         """`api_url` is GitHub's, an Enterprise Server's (`https://HOST/api/v3`), or the box's.
 
         `transport` takes the place of the network, for a GitHub in the same process.
         """
         self._app_id = app_id
-        self._host = httpx.URL(api_url).host
+        self._host = urlsplit(api_url).hostname or ""
         self._connection = Connection(app_id, private_key, api_url, clock, transport)
         self._bot_login: str | None = None
         self._bot_email: str | None = None

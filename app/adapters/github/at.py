@@ -1,13 +1,12 @@
 """Calls below one repository's path, with a token that is good for that repository only."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
-from app.adapters.github.connection import Call, Connection, Method, Query
+from app.adapters.github.call import Call, Document, Method, Query
+from app.adapters.github.connection import Connection
 from app.adapters.github.tokens import Scope
 from app.ports import Refused, Repository
-
-Document = Mapping[str, object]
 
 
 class At:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from app.adapters.workspace.clone import make_clone
-from app.adapters.workspace.commits import merge_base
+from app.adapters.workspace.commits import have_equal_content, merge_base
 from app.adapters.workspace.handover import Handover, Taken
 from app.adapters.workspace.host_git import LOCAL_SECONDS, SYSTEM_PATH, HostGit
 from app.adapters.workspace.mirror import Mirror
@@ -168,10 +168,9 @@ class GitWorkspace:
         message: str,
     ) -> KeptWork:
         published = await publish(handover, mirror, order, taken.sha, message)
-        default = await mirror.known_head(order.default_branch) or await handover.known("base")
+        default = (await mirror.known_heads())[order.default_branch]
         git, directory = self._git, handover.place.handover
         base = await merge_base(git, directory, default, taken.sha)
-        differs = await handover.tree_of(base) != await handover.tree_of(published.sha)
         subjects = await git(
             directory,
             *("log", "--no-merges", "--full-history", f"-{MOST_COMMITS}", "--reverse"),
@@ -181,7 +180,7 @@ class GitWorkspace:
             sha=published.sha,
             is_pushed=published.is_pushed,
             problem=" ".join((*taken.problems, published.problem)).strip(),
-            has_changes=differs,
+            has_changes=not await have_equal_content(git, directory, base, published.sha),
             commits=tuple(line[:MOST_SUBJECT_CHARACTERS] for line in subjects.splitlines()),
         )
 

@@ -35,9 +35,17 @@ async def tree_of(git: HostGit, git_directory: Path, commit: str) -> str:
     return (await git(git_directory, "rev-parse", "--verify", f"{commit}^{{tree}}")).strip()
 
 
+async def have_equal_content(git: HostGit, git_directory: Path, one: str, other: str) -> bool:
+    """Whether two commits hold the same tree."""
+    trees = await git(git_directory, "rev-parse", f"{one}^{{tree}}", f"{other}^{{tree}}")
+    return len(set(trees.split())) == 1
+
+
 async def is_ancestor(git: HostGit, git_directory: Path, older: str, newer: str) -> bool:
     """Whether `newer` holds `older`; every commit holds itself."""
-    return await git.answers(git_directory, "merge-base", "--is-ancestor", older, newer)
+    return older == newer or await git.answers(
+        git_directory, "merge-base", "--is-ancestor", older, newer
+    )
 
 
 async def merge_base(git: HostGit, git_directory: Path, one: str, other: str) -> str:

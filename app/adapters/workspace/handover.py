@@ -6,7 +6,7 @@ committed is staged by the host (`stage`). Several references tell what is known
 
     refs/squadron/base     the commit of the default branch that the agent's branch started from
     refs/squadron/start    the branch's head when the clone was made
-    refs/squadron/head     the agent's last HEAD that could be taken over
+    refs/squadron/head     the agent's last HEAD that had to be fetched
     refs/squadron/kept     the last commit that holds all work
     refs/squadron/pushed   what the branch on GitHub was read back to be
 """
@@ -24,7 +24,7 @@ from app.adapters.workspace.places import Place, clear_git_locks, delete_tree
 from app.adapters.workspace.stage import LeftOut, Staged, stage
 from app.ports import CheckoutOrder, WorkspaceFailed
 
-Known = Literal["base", "start", "head", "kept", "pushed"]
+Known = Literal["base", "start", "kept", "pushed"]
 
 MOST_LEFT_OUT_NAMED: Final = 10
 _INCOMING: Final = "refs/heads/incoming"
@@ -67,18 +67,17 @@ class Handover:
         await self.git(None, "init", "--quiet", "--bare", "--template=", str(directory))
         (directory / "objects/info/alternates").write_text(f"{mirror / 'objects'}\n")
         self._known_packs_file.write_text("\n".join(sorted(known_packs)))
-        await self.note("base", base_sha)
-        for name in ("start", "kept", "pushed"):
-            await self.note(name, head_sha)
+        await self.note(base=base_sha, start=head_sha, kept=head_sha, pushed=head_sha)
 
     async def known(self, name: Known) -> str:
         """The commit of one of the references above. Raises `WorkspaceFailed` if it is not set."""
         said = await self.git(self.place.handover, "rev-parse", "--verify", f"refs/squadron/{name}")
         return said.strip()
 
-    async def note(self, name: Known, sha: str) -> None:
-        """Set one of the references above."""
-        await self.git(self.place.handover, "update-ref", f"refs/squadron/{name}", sha)
+    async def note(self, **commits: str) -> None:
+        """Set references above, all of them or none."""
+        lines = [f"update refs/squadron/{name} {sha}\n" for name, sha in commits.items()]
+        await self.git(self.place.handover, "update-ref", "--stdin", stdin="".join(lines).encode())
 
     async def fingerprint(self) -> str:
         """Identify the files of the workspace; the same whoever wrote them, and when."""
@@ -101,7 +100,8 @@ class Handover:
         sha = parents[0]
         if len(parents) > 1 or await self.tree_of(sha) != content.staged.tree:
             sha = await self.commit(order, message, content.staged.tree, *parents)
-        await self.note("kept", sha)
+        if sha != kept:
+            await self.note(kept=sha)
         return Taken(sha, content.problems)
 
     async def is_all_pushed(self) -> bool:
@@ -171,9 +171,7 @@ class Handover:
     async def _check_in(self, base: str) -> str:
         """Bring the agent's HEAD over, with what it needs, through git's strict checks."""
         head = head_of(self.place.workspace)
-        if await self.git.answers(self.place.handover, "cat-file", "-e", f"{head}^{{commit}}"):
-            await self.note("head", head)
-        else:
+        if not await self.git.answers(self.place.handover, "cat-file", "-e", f"{head}^{{commit}}"):
             await self._fetch(head)
         if not await self.is_ancestor(base, head):
             raise Unreadable(f"{head[:12]} is not built on {base[:12]}")

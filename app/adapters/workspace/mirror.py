@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from app.adapters.workspace.commits import tree_of, write_commit
-from app.adapters.workspace.host_git import GitFailed, HostGit
+from app.adapters.workspace.host_git import HostGit
 from app.adapters.workspace.places import clear_git_locks, delete_tree, locked
 from app.adapters.workspace.remote import Remote
 from app.ports import CheckoutOrder
@@ -34,18 +34,17 @@ class Mirror:
             await self._make()
             clear_git_locks(self.directory)
             heads = await self.remote.heads(self.directory, *branches)
-            behind = [name for name in heads if await self.known_head(name) != heads[name]]
+            known = await self.known_heads()
+            behind = [name for name in heads if known.get(name) != heads[name]]
             if behind:
                 await self.remote.fetch(self.directory, *behind)
             return heads
 
-    async def known_head(self, branch: str) -> str | None:
-        """Where the branch was when it was last fetched."""
-        try:
-            name = f"refs/heads/{branch}^{{commit}}"
-            return (await self.git(self.directory, "rev-parse", "--verify", name)).strip()
-        except GitFailed:
-            return None
+    async def known_heads(self) -> Mapping[str, str]:
+        """Where the branches were when they were last fetched."""
+        form = "--format=%(refname:lstrip=2) %(objectname)"
+        listed = await self.git(self.directory, "for-each-ref", form, "refs/heads/")
+        return dict(line.rsplit(" ", 1) for line in listed.splitlines())
 
     async def start_branch(self, order: CheckoutOrder, base_sha: str) -> str:
         """Create the agent's branch on GitHub with an empty commit of its own; that commit.

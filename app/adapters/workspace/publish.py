@@ -65,7 +65,7 @@ async def _push(
             f"after the push the branch `{order.branch}` reads "
             f"{heads.get(order.branch, 'nothing')[:12]}."
         )
-    await handover.note("pushed", sha)
+    await handover.note(pushed=sha)
     return Published(sha, is_pushed=True)
 
 

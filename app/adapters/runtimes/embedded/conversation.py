@@ -40,15 +40,10 @@ class Conversation:
     """
 
     def __init__(self, directory: Path) -> None:
-        """Read what an earlier process saved. Raises `OSError`, and `ValueError` if it is damaged.
-
-        Tool calls without a result, as a crash leaves them, are answered as interrupted.
-        """
-        self._file = directory / FILE_NAME
+        """Read what an earlier process saved. Raises `OSError`, and `ValueError` if it is damaged."""
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._messages: list[ModelMessage] = []
-        if self._file.exists():
-            self._messages = repair_messages(_read(self._file))
+        self._file = directory / FILE_NAME
+        self._messages = _read(self._file) if self._file.exists() else []
 
     @property
     def messages(self) -> list[ModelMessage]:
@@ -131,7 +126,10 @@ def _read(file: Path) -> list[ModelMessage]:
 
 
 def _with_prompts(messages: list[ModelMessage], *prompts: str) -> list[ModelMessage]:
-    """The messages and then the prompts, in a form that every provider accepts."""
+    """The messages and then the prompts, in a form that every provider accepts.
+
+    Tool calls without a result, as a halt or a crash leaves them, are answered as interrupted.
+    """
     request = ModelRequest(parts=[UserPromptPart(prompt) for prompt in prompts])
     return repair_messages([*messages, request])
 
