@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -47,6 +48,8 @@ from app.services.starting import Starting
 from app.services.world import PlanReading, World
 
 SWEEP_SECONDS: Final = 5
+DELIVERIES_KEPT_FOR: Final = timedelta(days=7)
+"""Bodies only: the id is kept, so that a redelivery is still known. GitHub redelivers for 3 days."""
 DRAIN_SECONDS: Final = 60
 """Most time that running segments get to keep their work when the service stops."""
 AT_ONCE: Final = {WorkKind.DELIVERY: 16, WorkKind.EFFECTS: 8, WorkKind.RECONCILIATION: 1}
@@ -82,6 +85,7 @@ class Service:
             Work(WorkKind.RECONCILIATION, f"reconcile:start:{self.engine.worker}", "start")
         )
         self.scheduler.add_job(self._reconcile, "interval", seconds=self.interval_seconds)
+        self.scheduler.add_job(self._forget_deliveries, "interval", hours=1)
         if self.database.dialect.name == "postgresql":
             self.scheduler.add_job(self._sweep, "interval", seconds=SWEEP_SECONDS)
         self.scheduler.start()
@@ -102,6 +106,9 @@ class Service:
         await self.engine.enqueue(
             Work(WorkKind.RECONCILIATION, f"reconcile:{pass_number}", "interval")
         )
+
+    async def _forget_deliveries(self) -> None:
+        await self.store.forget_deliveries(self.clock.now() - DELIVERIES_KEPT_FOR)
 
     async def _sweep(self) -> None:
         await asyncio.to_thread(self.engine.sweep_dead_workers)

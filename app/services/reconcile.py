@@ -32,6 +32,7 @@ IN_FLIGHT: Final = timedelta(seconds=20)
 """A request that was under way when a process died has landed after this, or never will."""
 LOOKED_AT_FOR: Final = timedelta(days=1)
 """How long after its last change an agent's effects are looked at for doubles."""
+WORKSPACES_KEPT_FOR: Final = timedelta(days=7)
 
 log = logging.getLogger("squadron.reconcile")
 
@@ -84,6 +85,8 @@ class Reconciliation:
         for agent in await self._world.store.agents():
             if now - agent.updated_at < LOOKED_AT_FOR:
                 await self._guarded(str(agent.id), partial(self._doubles, agent, repairs))
+            elif agent.is_final and now - agent.updated_at > WORKSPACES_KEPT_FOR:
+                await self._guarded(str(agent.id), partial(self._tidy, agent))
         for repair in repairs.done:
             log.info("repaired", extra={"repair": repair})
         return repairs
@@ -189,6 +192,11 @@ class Reconciliation:
                 repairs.note(f"removed a double {effect.name}", agent)
             settled = replace(effect, detail={**effect.detail, "settled": now.isoformat()})
             await self._world.store.save_effect(agent.id, settled)
+
+    async def _tidy(self, agent: Agent) -> None:
+        """Give back the disk of an agent that is long finished, if all of its work is pushed."""
+        if not await self._world.workspace.remove(str(agent.id)):
+            log.warning("workspace kept: not all of it is pushed", extra={"agent": str(agent.id)})
 
     async def _extra(self, agent: Agent, effect: Effect) -> Sequence[Posted]:
         github, repository = self._world.github, repository_of(agent)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from app.core.agent import Agent, Assignment, Task
 from app.core.assignment import branch_name
+from app.core.escalation import NEEDS_HUMAN, escalation_marker
+from app.core.lifecycle import State
 from app.core.messages import cannot_start
 from app.core.plan import ConfigProblem, RepositoryPlan
 from app.core.trust import Sender, may_ask, trusted
@@ -61,6 +63,9 @@ class Starting:
         if isinstance(ready, CannotStart):
             await self._say_once(repository, issue, role, ready)
             return None
+        if await self._waits_for_a_human(repository, issue, role):
+            log.info("not started: its escalation issue is still open", extra=where)
+            return None
         info = await self._world.github.repository(repository)
         if info.is_archived:
             log.info("not started: the repository is archived", extra=where)
@@ -79,6 +84,16 @@ class Starting:
         agent = await self._world.store.create(new, self._world.clock.now())
         log.info("started" if agent else "not started: already at work", extra=where)
         return agent
+
+    async def _waits_for_a_human(self, repository: Repository, issue: int, role: str) -> bool:
+        """A stopped agent gets no fresh budget until a person has closed the escalation issue."""
+        agents = await self._world.store.agents(repository=repository.full_name, issue=issue)
+        earlier = [agent for agent in agents if agent.id.role == role]
+        if not earlier or earlier[-1].state is not State.ESCALATED:
+            return False
+        sign = escalation_marker(repository.full_name, issue)
+        found = await self._world.github.marked_issues(repository, NEEDS_HUMAN, sign)
+        return any(posted.is_open for posted in found)
 
     def _assignment(
         self, reading: PlanReading, role: str, task: Task

@@ -74,14 +74,14 @@ class World:
 
     @property
     def store(self) -> SqlStore:
-        return SqlStore(self.engine, self.writer, self._enqueue)
+        return SqlStore(self.engine, self.writer, self.enqueue)
 
     @property
     def stores(self) -> tuple[SqlStore, SqlStore]:
         """This process's, and another's."""
-        return self.store, SqlStore(self.engine, self.other_writer, self._enqueue)
+        return self.store, SqlStore(self.engine, self.other_writer, self.enqueue)
 
-    def _enqueue(self, connection: sa.Connection, work: Work) -> None:
+    def enqueue(self, connection: sa.Connection, work: Work) -> None:
         dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
         statement = dialect.insert(QUEUED_WORK).on_conflict_do_nothing()
         connection.execute(statement, {"id": work.id})

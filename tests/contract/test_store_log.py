@@ -2,10 +2,13 @@
 
 import asyncio
 import itertools
+import threading
 
+import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.adapters.store.registry import Move, move
 from app.core.agent import AgentId
 from app.core.counters import Counters, after, fold
 from app.core.events import AgentEvent, Finished, ModelCalled, Ticked, ToolAsked, TurnAsked
@@ -132,3 +135,25 @@ async def test_two_processes_with_many_agents_do_not_stand_in_each_others_way(
         )
     )
     assert len([agent for agent in moved if agent is not None]) == 30
+
+
+async def test_an_append_waits_for_a_move_that_is_about_to_commit(world: World) -> None:
+    active = await world.an_active()
+    done = Finished(at=later(9), why="issue closed")
+    step = Move.of(active, Signal.TAKEN_AWAY, [done], Changes(), [])
+    asked = threading.Event()
+
+    def ask(*_: object) -> None:
+        asked.set()
+
+    with world.engine.connect() as other_process:
+        if world.engine.dialect.name == "sqlite":
+            other_process.exec_driver_sql("BEGIN IMMEDIATE")
+        assert move(other_process, world.enqueue, step) is not None
+        sa.event.listen(world.engine, "before_cursor_execute", ask)
+        appending = asyncio.create_task(world.store.append(active.id, 0, 3, [TURN]))
+        assert await asyncio.to_thread(asked.wait, 30)
+        sa.event.remove(world.engine, "before_cursor_execute", ask)
+        other_process.commit()
+    assert not await appending
+    assert (await world.store.log(active.id))[2:] == [done]

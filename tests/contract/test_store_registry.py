@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta, timezone
 
 import pytest
 
@@ -67,6 +68,13 @@ async def test_an_agent_starts_queued_with_its_work(world: World) -> None:
         Created(at=NOON, started_by="ada", trigger="label squadron:bug-fix")
     ]
     assert world.queued() == [f"agent:{created.id}:seg:0"]
+
+
+async def test_instants_of_other_time_zones_are_the_same_instants(world: World) -> None:
+    there = NOON.astimezone(timezone(timedelta(hours=-7, minutes=-30)))
+    created = await world.store.create(a_new_agent(), there)
+    assert created is not None
+    assert (created.created_at, created.created_at.utcoffset()) == (NOON, timedelta())
 
 
 async def test_a_post_has_one_live_agent(world: World) -> None:

@@ -90,6 +90,18 @@ async def test_only_the_guilty_fails(world: World) -> None:
     assert world.queued() == ["a", "b"]
 
 
+async def test_a_job_that_fails_is_not_tried_again(world: World) -> None:
+    tries = []
+
+    def fails(connection: sa.Connection) -> None:
+        tries.append(connection)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await world.writer.run(fails)
+    assert len(tries) == 1
+
+
 async def test_a_job_is_not_begun_for_a_caller_that_left(world: World) -> None:
     async with held_up(world.writer):
         job = asyncio.create_task(world.writer.run(inserts("left")))

@@ -90,6 +90,21 @@ def test_only_a_visible_pass_gives_back(outcome: Outcome | None) -> None:
     assert cycles(life) == 1
 
 
+@pytest.mark.parametrize(("ok", "outcome", "left"), [(True, FAILED, 1), (False, PASSED, 0)])
+def test_the_outcome_of_the_tests_decides_not_that_of_the_command(
+    ok: bool, outcome: Outcome, left: int
+) -> None:
+    """`pytest | tail` ends well whatever the tests did; `pytest && deploy` may end badly."""
+    life = begun()
+    life.tests(FAILED, content="v1")
+    life.asks_tests(content="v2")
+    life.happens(
+        ToolEnded(at=life.now, call=life.last_call, ok=ok, outcome=outcome, fingerprint="v2")
+    )
+    assert cycles(life) == left
+    assert len(life.counters.tests.red) == left
+
+
 def test_a_repeat_that_passes_gives_nothing_back() -> None:
     """What was not counted cannot be returned."""
     life = begun()

@@ -320,8 +320,11 @@ class TreeReader:
         arguments: list[str] = []
         values: list[tuple[str, str]] = []
         effects: list[ShellNode] = []
+        timed: ShellNode | None = None
         for child in node.children:
             match child.type:
+                case "subshell":  # `time ( … )`
+                    timed = self._statement(child)
                 case "variable_assignment":
                     self.words.text(child.child_by_field_name("value") or child)
                 case "file_redirect":
@@ -335,6 +338,8 @@ class TreeReader:
                 case _:
                     arguments += self.words.split(child)
         inner = (*self._substitutions(), *effects)
+        if timed is not None:
+            return Sequence((*inner, timed)) if inner else timed
         if not arguments:
             return Assignment(tuple(values), inner) if inner else _NOTHING
         return self.start(tuple(arguments), fed, inner)

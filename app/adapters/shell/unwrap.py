@@ -10,6 +10,7 @@ from app.adapters.shell.wrappers import WRAPPERS, Takes, Wrapper
 from app.core.shell_line import HOLE, Words
 
 SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh"})
+_SHELL_VARIABLES: Final = frozenset({f"{HOLE}SHELL{HOLE}", f"{HOLE}BASH{HOLE}"})
 ARGUMENTS_OF_RUN: Final = f"{HOLE}stdin{HOLE}"
 """Stands for arguments that a wrapper reads while it runs: `xargs`."""
 
@@ -49,6 +50,8 @@ def unwrap(words: Words, fed: str | None) -> Unwrapped | None:
 
 
 def _base_name(word: str) -> str:
+    if word in _SHELL_VARIABLES:
+        return "bash"
     return word.rsplit("/", 1)[-1].removesuffix(".exe")
 
 

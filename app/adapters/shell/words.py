@@ -35,10 +35,13 @@ class WordReader:
     """Nodes met inside words that start commands; the caller takes them out."""
 
     def split(self, node: Node) -> tuple[str, ...]:
-        """The argument(s) that a word becomes: an unquoted variable is split at blanks."""
+        """The argument(s) that a word becomes: an unquoted variable is split at blanks, and
+        `"${words[@]}"` into its elements."""
+        if node.type == "string" and node.named_child_count == 1 and b"[@]" in (node.text or b""):
+            node = node.named_children[0]
         if node.type in {"simple_expansion", "expansion"}:
             name = _variable_name(node)
-            known = self.variables.get(name)
+            known = self.variables.get(name.removesuffix("[@]").removesuffix("[*]"))
             if known is not None:
                 return tuple(known.split())
         return (self.text(node),)
@@ -59,6 +62,8 @@ class WordReader:
                 return "".join(self.text(child) for child in node.children)
             case "simple_expansion" | "expansion":
                 return self._variable(node)
+            case "array":
+                return " ".join(self.text(child) for child in node.named_children)
             case "command_substitution":
                 self.substitutions.append(node)
                 return _looked_up(node) or HOLE * 2

@@ -156,9 +156,10 @@ _UNSHARE: Final = _row(valued="-t --target -S -G --setuid --setgid --root --wd -
 
 WRAPPERS: Final[Mapping[str, Wrapper]] = {
     # the shell's own words
+    "time": _row(valued="-f --format -o --output"),
     **_each(
-        "time nohup builtin { chronic fakeroot catchsegv setsid unbuffer wine winpty "
-        "caffeinate bashcov chrt-idle linux32 linux64 noglob nocorrect - torify proxychains "
+        "nohup builtin { chronic fakeroot catchsegv setsid unbuffer wine winpty "
+        "caffeinate bashcov linux32 linux64 noglob nocorrect - torify proxychains "
         "proxychains4 torsocks dbus-launch trickle vglrun optirun",
         _PLAIN,
     ),
@@ -228,14 +229,13 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
         },
     ),
     "screen": _row(
-        valued="-S -t -c -L -Logfile -h", swallows=True, idle="-ls -list -r -x -X -wipe"
+        valued="-S -dmS -DmS -t -c -L -Logfile -h", swallows=True, idle="-ls -list -r -x -X -wipe"
     ),
-    "script-exec": _PLAIN,
     # repeating, collecting, measuring
     **_each(
         "xargs gxargs",
         _row(
-            valued="-a --arg-file -d --delimiter -E -I -i-n -L --max-lines -n --max-args -P --max-procs "
+            valued="-a --arg-file -d --delimiter -E -I -L --max-lines -n --max-args -P --max-procs "
             "-s --max-chars --replace-str",
             appends=True,
         ),
@@ -354,7 +354,6 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
         valued="-n --names -c --prefix-colors -s --success -p --prefix "
         "-l --restart-tries --max-processes -m",
     ),
-    "start-server": _PLAIN,
     "firebase": _row(
         verbs={"emulators:exec": _row(Takes.TEXTS, valued="--only --project --import")}
     ),

@@ -80,7 +80,9 @@ def _tox(words: Words) -> Asked | None:
         "legacy-list",
         "--version",
     }
-    if not idle.isdisjoint(_without_values(own)) or not HELP_FLAGS.isdisjoint(own):
+    flags = _without_values(own)
+    lists = any(re.fullmatch(r"-[vq]*[al][alvq]*", flag) for flag in flags)
+    if lists or not idle.isdisjoint(flags) or not HELP_FLAGS.isdisjoint(own):
         return None
     names = _environments(own, frozenset({"-e", "-f", "--env"}))
     if names and all(_is_other_work(name) for name in names):
@@ -127,6 +129,8 @@ _CLOJURE_ALIASES: Final = re.compile(r"-[XMTA]((?::[\w./+-]+)+)")
 
 
 def _clojure(words: Words) -> Asked | None:
+    if "-P" in words:  # only fetches dependencies
+        return None
     for i, word in enumerate(words[1:], 1):
         found = _CLOJURE_ALIASES.fullmatch(word)
         if found and word[1] != "A":

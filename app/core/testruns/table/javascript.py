@@ -199,7 +199,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "recursive",
         "multi run",
         direct="test t tst it install-test",
-        valued=_MONOREPO_VALUED,
+        valued="-C --dir --filter -F --reporter --loglevel --workspace-concurrency",
         narrows="--filter -F -C --dir",
         idle="-v",
     ),
