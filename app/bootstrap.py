@@ -48,8 +48,8 @@ from app.services.starting import Starting
 from app.services.world import PlanReading, World
 
 SWEEP_SECONDS: Final = 5
-DELIVERIES_KEPT_FOR: Final = timedelta(days=7)
-"""Bodies only: the id is kept, so that a redelivery is still known. GitHub redelivers for 3 days."""
+FINISHED_WORK_KEPT_FOR: Final = timedelta(days=7)
+"""Bodies of deliveries and records of work. Delivery ids stay, so that a redelivery is known."""
 DRAIN_SECONDS: Final = 60
 """Most time that running segments get to keep their work when the service stops."""
 AT_ONCE: Final = {WorkKind.DELIVERY: 16, WorkKind.EFFECTS: 8, WorkKind.RECONCILIATION: 1}
@@ -85,7 +85,7 @@ class Service:
             Work(WorkKind.RECONCILIATION, f"reconcile:start:{self.engine.worker}", "start")
         )
         self.scheduler.add_job(self._reconcile, "interval", seconds=self.interval_seconds)
-        self.scheduler.add_job(self._forget_deliveries, "interval", hours=1)
+        self.scheduler.add_job(self._forget, "interval", hours=1)
         if self.database.dialect.name == "postgresql":
             self.scheduler.add_job(self._sweep, "interval", seconds=SWEEP_SECONDS)
         self.scheduler.start()
@@ -107,8 +107,10 @@ class Service:
             Work(WorkKind.RECONCILIATION, f"reconcile:{pass_number}", "interval")
         )
 
-    async def _forget_deliveries(self) -> None:
-        await self.store.forget_deliveries(self.clock.now() - DELIVERIES_KEPT_FOR)
+    async def _forget(self) -> None:
+        before = self.clock.now() - FINISHED_WORK_KEPT_FOR
+        await self.store.forget_deliveries(before)
+        await asyncio.to_thread(self.engine.forget_finished, before)
 
     async def _sweep(self) -> None:
         await asyncio.to_thread(self.engine.sweep_dead_workers)

@@ -1,0 +1,27 @@
+"""GitHub in a box: a local GitHub with real git, for tests and for `squadron demo`.
+
+Three ways in:
+
+* `Box` (`app.githubbox.box`) in process, through `httpx.ASGITransport(box.asgi)`;
+* `python -m app.githubbox`, which introduces itself by one JSON object on its first line;
+* a browser: `/` and every `html_url`, with `?live=1` reloading itself.
+
+REST and git are GitHub's. What GitHub has no interface for is an order below `/_box/`, with a
+JSON body where it is a POST:
+
+* `POST faults`: switches a fault on: `kind`, and as needed `method`, `path`, `event`, `status`,
+  `phase`, `seconds`, `retry_after`, `count` (see `faults.Faults.add`)
+* `GET faults`, `DELETE faults`: which there are and how often each fired; switches all off
+* `GET idle?seconds=N`: answers as soon as no webhook is on its way; 408 after N seconds
+* `GET unknown`: the calls that no route answered
+* `POST webhook`: `url` (or null), where webhooks go from now on
+* `POST ping`, `POST installation`: sends that event; an installation has an `action`
+* `POST silently`: `method`, `path`, `body`, `user`; a REST call of which no webhook tells
+* `POST users`: `login`, `permission`; a person, or their new permission; answers a token
+* `POST protect`: `repository`, `branch`; pushes to it are refused from now on
+* `POST visibility`: `repository`, `private`
+* `POST check_action`: `repository`, `check_run_id`, `user`, `identifier`; somebody presses a
+  button of a check, or without `identifier` asks for its re-run
+* `POST delete_issue`: `repository`, `number`, `user`
+* `POST sub_issue`: `repository`, `number`, `sub_issue` (its number)
+"""

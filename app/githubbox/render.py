@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import cache
 from urllib.parse import quote
 
 from app.githubbox.data import examples
@@ -43,13 +44,18 @@ def optional_instant(moment: datetime | None) -> str | None:
     return instant(moment) if moment else None
 
 
+@cache
+def _examples() -> Json:
+    return examples()
+
+
 class Render:
     """Everything that needs no git. `url` is where the box is reached, without a final slash."""
 
     def __init__(self, identity: Identity, url: str) -> None:
         self.identity = identity
         self.url = url
-        self._examples = examples()
+        self._examples = _examples()
 
     @property
     def git_url(self) -> str:

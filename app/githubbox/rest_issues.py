@@ -58,9 +58,8 @@ def _is_assigned(issue: Issue, assignee: str) -> bool:
 async def create_issue(call: Call) -> Reply:
     """Open an issue. Of somebody without triage rights labels and assignees are dropped."""
     fields, repository = call.fields("Issue"), call.repository
-    title = str(fields.body["title"]) if isinstance(fields.body.get("title"), int) else None
     issue = Issue(
-        call.world.next_id(), 0, title or fields.text("title", MAX_TITLE_CHARACTERS),
+        call.world.next_id(), 0, fields.text("title", MAX_TITLE_CHARACTERS),
         fields.optional_text("body"), call.actor, call.now, call.now,
     )
     names, logins = fields.texts("labels"), _assignees(fields)

@@ -182,13 +182,14 @@ class Webhooks:
 
     async def _send_all(self) -> None:
         """Empty the queue; of a shuffled batch the last comes first."""
-        async with self._client() as client:
-            while self._waiting:
-                if self._shuffle:
-                    await asyncio.sleep(BATCH_SECONDS)
-                    self._waiting.reverse()
-                    self._shuffle = False
-                await self._post(client, self._waiting.popleft())
+        while self._waiting:  # asked again: something may come while the client closes
+            async with self._client() as client:
+                while self._waiting:
+                    if self._shuffle:
+                        await asyncio.sleep(BATCH_SECONDS)
+                        self._waiting.reverse()
+                        self._shuffle = False
+                    await self._post(client, self._waiting.popleft())
 
     async def _send_late(self, delivery: Delivery, seconds: float) -> None:
         await asyncio.sleep(seconds)

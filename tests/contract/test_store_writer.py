@@ -171,17 +171,3 @@ async def test_after_a_lost_connection_the_next_one_is_used(world: World) -> Non
     with pytest.raises(StoreUnavailable):
         await guilty
     assert await world.writer.run(inserts("next")) == "next"
-
-
-async def test_a_connection_that_died_while_idle_is_not_noticed(world: World) -> None:
-    if world.engine.dialect.name == "sqlite":
-        pytest.skip("a file has no connection to lose")
-    await world.writer.run(inserts("before"))
-    with world.engine.connect() as connection:
-        connection.execute(
-            sa.text(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            )
-        )
-    assert await world.writer.run(inserts("after")) == "after"

@@ -238,20 +238,26 @@ Step = tuple[str, object]
 contents = st.sampled_from(["v1", "v2", "v3"])
 outcomes = st.sampled_from([*Outcome, None])
 
+test_run_steps: st.SearchStrategy[Step] = st.one_of(
+    st.tuples(st.just("run tests"), st.tuples(st.sampled_from(SUITES), contents, outcomes)),
+    st.tuples(st.just("ask tests"), st.tuples(st.sampled_from(SUITES), contents)),
+    st.tuples(st.just("end tests"), st.tuples(st.integers(0, 3), outcomes, contents)),
+)
+
 steps: st.SearchStrategy[Step] = st.one_of(
+    test_run_steps,
     st.tuples(st.just("wait"), st.sampled_from([0.0, 0.25, 1.0, 7.5])),
     st.tuples(st.just("turn"), st.none()),
     st.tuples(st.just("tool"), st.none()),
     st.tuples(st.just("tick"), st.none()),
     st.tuples(st.just("model"), st.none()),
-    st.tuples(st.just("ask tests"), st.tuples(st.sampled_from(SUITES), contents)),
-    st.tuples(st.just("end tests"), st.tuples(st.integers(0, 3), outcomes, contents)),
     st.tuples(st.just("crash and start again"), st.sampled_from([0.0, 30.0])),
     st.tuples(st.just("end and start again"), st.sampled_from([0.0, 30.0])),
     st.tuples(st.just("sleep and wake"), st.sampled_from(list(Waits))),
 )
 
 step_lists = st.lists(steps, max_size=60)
+test_run_lists = st.lists(test_run_steps, min_size=4, max_size=30)
 
 small_limits = st.builds(
     Limits,
@@ -279,6 +285,11 @@ def take(life: Life, step: Step) -> Verdict | None:
             life.model_answers()
         case "ask tests", (Suite() as suite, str(content)):
             return life.asks_tests(suite, content)
+        case "run tests", (Suite() as suite, str(content), Outcome() | None as outcome):
+            verdict = life.asks_tests(suite, content)
+            if verdict.allowed:
+                life.tests_end(life.last_call, outcome)
+            return verdict
         case "end tests", (int(nth), Outcome() | None as outcome, str(left)):
             if life.open_runs:
                 life.tests_end(life.open_runs[nth % len(life.open_runs)], outcome, left)

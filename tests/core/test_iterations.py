@@ -27,6 +27,7 @@ from tests.core.strategies import (
     begun,
     step_lists,
     take,
+    test_run_lists,
 )
 
 PASSED, FAILED = Outcome.PASSED, Outcome.FAILED
@@ -302,7 +303,7 @@ def counted_by_an_onlooker(runs: list[SuiteRun]) -> int:
 
 
 @EXAMPLES
-@given(step_lists)
+@given(step_lists | test_run_lists)
 def test_the_fold_counts_as_an_onlooker_counts(steps: list[Step]) -> None:
     life = begun()
     for step in steps:

@@ -120,7 +120,12 @@ DELIVERIES: list[tuple[str, dict[str, object], Signal | None]] = [
     (
         "issues",
         payload("opened", issue=ISSUE),
-        IssueOpened(issue=12, title="Login fails", body="", **WHERE),
+        IssueOpened(event="issues.opened", issue=12, title="Login fails", body="", **WHERE),
+    ),
+    (
+        "issues",
+        payload("reopened", issue=ISSUE),
+        IssueOpened(event="issues.reopened", issue=12, title="Login fails", body="", **WHERE),
     ),
     (
         "issues",

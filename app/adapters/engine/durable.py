@@ -9,6 +9,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
@@ -23,6 +24,7 @@ APP_VERSION: Final = "squadron-1"
 """Pinned: with a version that follows the source, any edit would strand running agents."""
 MOST_ATTEMPTS_OF_A_STEP: Final = 4
 POLL_SECONDS: Final = 0.1
+MOST_FORGOTTEN_AT_ONCE: Final = 5_000
 
 log = logging.getLogger("squadron.engine")
 
@@ -156,6 +158,21 @@ class DurableEngine:
         for queue, ids in by_queue.items():
             log.warning("taking over %d pieces of work of %s", len(ids), dead_worker)
             DBOS.resume_workflows(ids, queue_name=queue)
+
+    def forget_finished(self, before: datetime) -> int:
+        """Delete the records of work that ended before an instant; how many, bounded.
+
+        Their ids could be used again afterwards; nothing does, since the registry has moved on.
+        """
+        finished = DBOS.list_workflows(
+            status=["SUCCESS", "ERROR", "CANCELLED"],
+            completed_before=before.isoformat(),
+            limit=MOST_FORGOTTEN_AT_ONCE,
+            load_input=False,
+            load_output=False,
+        )
+        DBOS.delete_workflows([workflow.workflow_id for workflow in finished])
+        return len(finished)
 
     def workers_with_pending_work(self) -> set[str]:
         """Names of executors that own running work, for the sweep of dead workers."""

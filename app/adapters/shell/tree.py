@@ -472,24 +472,26 @@ _READERS: Final = word_set("read mapfile readarray getopts printf let")
 def _constant_variables(root: Node, words: WordReader) -> Iterator[tuple[str, str]]:
     """Variables that one statement sets, to literal text: they mean that text everywhere."""
     seen: dict[str, str | None] = {}
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if node.type == "variable_assignment":
+    pending = [(root, root)]  # each with its parent, which the library would search from the root
+    for _ in range(MAX_NODES):
+        if not pending:
+            break
+        node, parent = pending.pop()
+        if node.type == "variable_assignment" and parent.type != "command":
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-            prefix = node.parent is not None and node.parent.type == "command"
-            if name is not None and not prefix:
+            if name is not None:
                 key = _decoded(name)
                 text = "" if value is None else words.text(value)
                 literal = HOLE not in text and b"+=" not in (node.text or b"")
                 seen[key] = text if literal and key not in seen else None
                 words.substitutions.clear()
-        elif node.type == "variable_name" and node.parent is not None:
-            if node.parent.type in _CHANGED_BY:
-                seen[_decoded(node)] = None
-        elif node.type == "command_name" and _decoded(node) in _READERS and node.parent is not None:
-            seen.update(dict.fromkeys(map(_decoded, node.parent.children)))
-        pending.extend(node.named_children)
+        elif node.type == "variable_name" and parent.type in _CHANGED_BY:
+            seen[_decoded(node)] = None
+        elif node.type == "command_name" and _decoded(node) in _READERS:
+            seen.update(dict.fromkeys(map(_decoded, parent.children)))
+        pending.extend((child, node) for child in node.named_children)
+    else:
+        return iter(())  # too long to know all that changes them
     return ((name, text) for name, text in seen.items() if text is not None)
 
 

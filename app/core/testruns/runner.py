@@ -72,6 +72,10 @@ NARROWING_ANYWHERE: Final = word_set(
     """-k -m -t -g --grep --filter --testNamePattern --test-name-pattern --testPathPattern --tests
     --spec"""
 )
+TEST_PROGRAMS: Final = word_set(
+    "pytest jest vitest mocha ava rspec phpunit pest behat ctest tox nox bats busted"
+)
+"""As the name of a script most likely the program itself: `yarn jest`, `uv run pytest`."""
 _OFF: Final = frozenset({"false", "no", "0", "off"})
 
 
@@ -276,6 +280,8 @@ def _ask_script(runner: Runner, arguments: _Arguments, words: Words) -> Asked | 
         if not _matches(operands[: len(phrase)], phrase) or len(operands) == len(phrase):
             continue
         name, *rest = operands[len(phrase) :]
+        if name in TEST_PROGRAMS:
+            return Delegated(words[words.index(name, 1) :])
         if names_tests(name) and "/" not in name and "." not in name:
             chosen = frozenset({name}) - WHOLE_SUITE
             return Asked(label, arguments.narrowing | _paths(rest) | chosen)

@@ -39,6 +39,8 @@ Status = int | None
 FAILED: Final = 1
 MAX_STEPS: Final = 20_000
 """Nodes followed in one line; past it nothing is proved."""
+MAX_NESTING: Final = 100
+"""Nodes within nodes, called functions included; past it nothing is proved."""
 
 ANSWERING: Final = word_set(
     """grep egrep fgrep zgrep rg ag ack diff cmp test [ [[ (( pgrep which command type expr let
@@ -60,7 +62,7 @@ class _Return(_Exit):
 
 
 class _TooLong(Exception):
-    """More than `MAX_STEPS`."""
+    """More than `MAX_STEPS` or `MAX_NESTING`."""
 
 
 @dataclass(slots=True)
@@ -102,6 +104,7 @@ class _Follower:
     def __init__(self, root: ShellNode, target: SimpleCommand) -> None:
         self._target = target
         self._steps = 0
+        self._nesting = 0
         self._failed = False
         self._leading = _leading_to(root, target)
         self._tested = 0
@@ -126,9 +129,13 @@ class _Follower:
 
     def _follow(self, node: ShellNode, shell: _Shell) -> Status:
         self._steps += 1
-        if self._steps > MAX_STEPS:
+        if self._steps > MAX_STEPS or self._nesting >= MAX_NESTING:
             raise _TooLong
-        status = self._status(node, shell)
+        self._nesting += 1
+        try:
+            status = self._status(node, shell)
+        finally:
+            self._nesting -= 1
         shell.last = status
         if not isinstance(node, Pipeline):
             shell.stages = (status,)

@@ -121,7 +121,7 @@ def _asked(command: SimpleCommand, rules: SuiteRules) -> Asked | None:
             if _begins(layer, rule):
                 return Asked(" ".join(rule), frozenset(layer[len(rule) :]))
     own = command.layers if command.starts is None else command.layers[:-1]
-    for layer in own:  # what starts a shell is judged by what that shell reads
+    for layer in reversed(own):  # what starts a shell is judged by what that shell reads
         asked = judge(layer)
         if asked is not None:
             return asked

@@ -40,7 +40,7 @@ class Conversation:
     """
 
     def __init__(self, directory: Path) -> None:
-        """Read what an earlier process saved. Raises `OSError`, and `ValueError` if it is damaged."""
+        """Read what an earlier process saved. Raises `OSError`; `ValueError` if it is damaged."""
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file = directory / FILE_NAME
         self._messages = _read(self._file) if self._file.exists() else []

@@ -1,0 +1,57 @@
+"""`squadron detect`: JSON lines in, JSON lines out, in order; the first bad line ends it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from app.cli.detect import detect
+
+
+def run_detect(*lines: str) -> Result:
+    application = typer.Typer()
+    application.command()(detect)
+    return CliRunner().invoke(application, input="".join(f"{line}\n" for line in lines))
+
+
+def call(tool: str, **args: object) -> str:
+    return json.dumps({"tool": tool, "args": args})
+
+
+def test_answers_in_order() -> None:
+    result = run_detect(
+        call("bash", command="pytest -q tests/a.py"),
+        call("edit", command="pytest"),
+        call("shell", command=["npm", "test"]),
+        call("bash", restart=True),
+    )
+    assert result.exit_code == 0
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [
+        {"test_run": True, "runner": "pytest", "selectors": ["tests/a.py"]},
+        {"test_run": False, "runner": None, "selectors": []},
+        {"test_run": True, "runner": "npm test", "selectors": []},
+        {"test_run": False, "runner": None, "selectors": []},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{", "no JSON"),
+        ("", "no JSON"),
+        ("[]", "no JSON object"),
+        ('{"args": {}}', '"tool" is no string'),
+        ('{"tool": "bash"}', '"args" is no object'),
+        ('{"tool": "bash", "args": {"command": 7}}', "neither a string nor a list of strings"),
+        ('{"tool": "bash", "args": {"command": ["a", 1]}}', "neither a string nor a list"),
+    ],
+)
+def test_a_malformed_line_ends_it_with_its_number(line: str, complaint: str) -> None:
+    result = run_detect(call("bash", command="ls"), line, call("bash", command="pytest"))
+    assert result.exit_code == 2
+    assert "line 2: " in result.stderr
+    assert complaint in result.stderr
+    assert len(result.stdout.splitlines()) == 1

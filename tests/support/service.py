@@ -1,0 +1,77 @@
+"""The real service as a process that a story may stop, kill and start again."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support import processes
+from tests.support.waiting import until
+
+READY_SECONDS = 30.0
+
+
+class Service:
+    """`squadron serve` on one data directory and one port, started any number of times."""
+
+    def __init__(self, environment: Mapping[str, str], port: int, log: Path) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+        self._command = [sys.executable, "-m", "app.cli.main", "serve", "--port", str(port)]
+        self._environment = environment
+        self._log = log
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Start, and wait until it is ready."""
+        assert self._process is None, "the service runs already"
+        with self._log.open("a") as stderr:
+            self._process = processes.start(self._command, self._environment, stderr)
+        until(self._is_ready, "the service is ready", within_seconds=READY_SECONDS,
+              failing=self.check_alive)
+
+    def stop(self) -> None:
+        """SIGTERM, as a platform stops a service; it has to end well within its bound."""
+        process, self._process = self._process, None
+        if process is not None:
+            exit_code = processes.end(process)
+            assert exit_code == 0, f"the service ended with {exit_code}: {self.last_words()}"
+
+    def kill(self) -> None:
+        """`kill -9`: of the service alone, its children have to be found by others."""
+        process, self._process = self._process, None
+        assert process is not None, "the service does not run"
+        process.kill()
+        process.wait(processes.END_SECONDS)
+        if process.stdout is not None:
+            process.stdout.close()
+
+    def check_alive(self) -> None:
+        """Raises when the process has ended by itself."""
+        process = self._process
+        assert process is None or process.poll() is None, (
+            f"the service died with {process.poll()}: {self.last_words()}"
+        )
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Its structured log so far, over all starts."""
+        found = []
+        for line in self._log.read_text().splitlines():
+            try:
+                found.append(json.loads(line))
+            except ValueError:  # half a line of a process that was killed, or a library's words
+                found.append({"level": "PLAIN", "message": line})
+        return found
+
+    def last_words(self) -> str:
+        """The end of its log, for the message of a test that failed."""
+        return self._log.read_text()[-6_000:]
+
+    def _is_ready(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200
+        except httpx.TransportError:
+            return False

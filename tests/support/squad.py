@@ -1,0 +1,368 @@
+"""`Squad`: the service against the box and the scripted model, as on a real day.
+
+Box and service are processes that speak HTTP; the model is a server in the test's own process.
+Nothing is looked at from inside: a story acts as people do, on GitHub, and waits for what people
+and the registry would see. On the way out everything has to be in order: see `check_order`.
+"""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.adapters.workspace import agent_directory
+from app.core.agent import Agent, AgentId
+from app.core.events import Waits
+from app.core.lifecycle import State
+from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.scripted.script import Answer, ComputedStep, Script, Scripts, Step
+from app.scripted.server import Recorded, ScriptedServer
+from tests.support import processes
+from tests.support.github import GitHub, running_box
+from tests.support.registry import Registry, open_registry
+from tests.support.service import Service
+from tests.support.waiting import until
+
+REPOSITORY = "octo/demo"
+PEOPLE = {
+    "maria": "write",
+    "ada": "admin",
+    "tom": "triage",
+    "rita": "read",
+    "noel": "none",
+}
+WEBHOOK_SECRET = "canary-webhook-secret"
+MODEL_KEY = "canary-model-key"
+ADMIN_TOKEN = "canary-admin-token"
+CANARIES = (WEBHOOK_SECRET, MODEL_KEY, ADMIN_TOKEN, "PRIVATE KEY", "ghs_")
+
+TRIES = "./try.sh"
+"""A test run that is quick: it passes when the file `answer` holds 42."""
+_TRY = '#!/bin/sh\nif [ "$(cat answer)" = 42 ]; then echo passed; else echo FAILED; exit 1; fi\n'
+
+
+def repository(
+    roles: Mapping[str, Mapping[str, Any]],
+    config: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The files of a repository. `roles`: role → keys of its agent file's frontmatter."""
+    known = {"test_commands": {"add": [f"sh {TRIES}", TRIES]}}
+    agents = {
+        f".squadron/agents/{role}.md": f"---\n{json.dumps(dict(keys))}\n---\nYou are {role}.\n"
+        for role, keys in roles.items()
+    }
+    return {
+        "README.md": "# Demo\n",
+        "answer": "41\n",
+        "try.sh": _TRY,
+        ".squadron/config.yaml": json.dumps({**known, **(config or {})}, indent=1),
+        **agents,
+        **(files or {}),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """An issue of a story, and the role that works on it."""
+
+    repository: str
+    number: int
+    role: str
+
+    @property
+    def path(self) -> str:
+        """Of the issue, in REST."""
+        return f"/repos/{self.repository}/issues/{self.number}"
+
+    @property
+    def branch(self) -> str:
+        """Of the agent, by the default naming."""
+        return f"squadron/{self.role}/issue-{self.number}"
+
+    def by(self, role: str) -> "Task":
+        """The same issue, for another role."""
+        return Task(self.repository, self.number, role)
+
+
+class Squad:
+    """A running Squadron, and the people around it."""
+
+    def __init__(
+        self, github: GitHub, model: ScriptedServer, service: Service, directory: Path
+    ) -> None:
+        self.github = github
+        self.model = model
+        self.service = service
+        self.directory = directory
+        self.registry: Registry
+        self.signals = directory / "signals"
+        """Files by which a story tells a shell of an agent to go on."""
+        self.signals.mkdir()
+        self._numbers = itertools.count(1)
+        self._tolerated: list[str] = []
+
+    # --- what people do ----------------------------------------------------------------------
+
+    def issue(
+        self,
+        title: str,
+        *steps: Step | ComputedStep,
+        summary: str = "This is what I did.",
+        body: str = "",
+        by: str = "maria",
+        labels: tuple[str, ...] = (),
+        repository: str = REPOSITORY,
+    ) -> Task:
+        """Somebody opens an issue; whatever agent works on it takes these steps."""
+        name = f"story-{next(self._numbers)}"
+        self.model.scripts = Scripts(
+            (*self.model.scripts.scripts, Script(name, steps, Answer(summary))),
+            (SUMMARY_MARK, COMPACTION_MARK),
+        )
+        content = {"title": title, "body": f"SCENARIO:{name}\n{body}", "labels": [*labels]}
+        opened = self.github.does(by, "POST", f"/repos/{repository}/issues", content)
+        return Task(repository, opened["number"], "")
+
+    def label(self, task: Task, *labels: str, by: str = "maria") -> None:
+        """Somebody sets labels."""
+        self.github.does(by, "POST", f"{task.path}/labels", {"labels": [*labels]})
+
+    def give(
+        self, role: str, title: str, *steps: Step | ComputedStep, **about: Any
+    ) -> Task:
+        """Maria opens an issue and labels it for a role."""
+        task = self.issue(title, *steps, **about).by(role)
+        self.label(task, f"squadron:{role}")
+        return task
+
+    def comment(self, task: Task, body: str, by: str = "maria") -> None:
+        """Somebody comments."""
+        self.github.does(by, "POST", f"{task.path}/comments", {"body": body})
+
+    def close(self, task: Task, by: str = "maria") -> None:
+        """Somebody closes the issue."""
+        self.github.does(by, "PATCH", task.path, {"state": "closed"})
+
+    def merge(self, task: Task, by: str = "maria") -> None:
+        """Somebody merges the agent's pull request."""
+        number = until(
+            lambda: self.agent(task).pull_request, "a pull request", failing=self.check_alive
+        )
+        self.github.does(by, "PUT", f"/repos/{task.repository}/pulls/{number}/merge", {})
+
+    def signal(self, name: str) -> Path:
+        """The file that lets a shell go on which `waits_for` it; see `go`."""
+        return self.signals / name
+
+    def go(self, name: str) -> None:
+        """Let the shell go on."""
+        self.signal(name).touch()
+
+    # --- what is to be seen ------------------------------------------------------------------
+
+    def agents(self, task: Task) -> list[Agent]:
+        """All agents that ever worked on the issue in that role, oldest first."""
+        found = self.registry.agents(task.repository, task.number)
+        return [agent for agent in found if agent.id.role == task.role]
+
+    def agent(self, task: Task) -> Agent:
+        """The newest agent of the task, as soon as there is one."""
+        until(lambda: self.agents(task), f"an agent for {task}", failing=self.check_alive)
+        return self.agents(task)[-1]
+
+    def until(self, task: Task, state: State, waits_for: Waits | None = None) -> Agent:
+        """The newest agent of the task in that state; another final state is a failure."""
+
+        def look() -> Agent | None:
+            agent = self.agent(task)
+            if agent.state is state and waits_for in (None, agent.waits_for):
+                return agent
+            assert not agent.is_final, (
+                f"{agent.id} is {agent.state}, not {state}: {agent.trip} {self.story(agent.id)}"
+            )
+            return None
+
+        wanted = f"{state} ({waits_for})" if waits_for else f"{state}"
+        return until(look, f"{task} is {wanted}", failing=self.check_alive)
+
+    def until_escalated(self, task: Task) -> Agent:
+        """The agent, once it is ESCALATED and a human was told everything."""
+        agent = self.until(task, State.ESCALATED)
+        until(
+            lambda: self.github.escalations(task.repository, task.number),
+            f"a needs-human issue for {task}",
+            failing=self.check_alive,
+        )
+        return agent
+
+    def until_logged(self, message: str, **fields: Any) -> dict[str, Any]:
+        """The first line of the service's log with that message and those fields."""
+
+        def look() -> dict[str, Any] | None:
+            for line in self.service.lines():
+                if line["message"] == message and fields.items() <= line.items():
+                    return line
+            return None
+
+        return until(look, f"the log says {message!r} {fields}", failing=self.check_alive)
+
+    def comments(self, task: Task) -> list[Any]:
+        """Comments of our App on the issue."""
+        return self.github.comments(task.repository, task.number)
+
+    def checks(self, task: Task, ref: str | None = None) -> list[Any]:
+        """Check runs of the role, on the head of its branch or on a commit."""
+        return self.github.checks(task.repository, ref or task.branch, task.role)
+
+    def until_check(self, task: Task, conclusion: str) -> list[Any]:
+        """The check runs on the head of the branch, once all of them say so."""
+
+        def look() -> list[Any]:
+            checks = self.checks(task)
+            return checks if {one["conclusion"] for one in checks} == {conclusion} else []
+
+        return until(look, f"{task}: the check says {conclusion}", failing=self.check_alive)
+
+    def until_comment(self, task: Task, words: str) -> str:
+        """Our one comment on the issue, once it says so."""
+
+        def look() -> str:
+            bodies = [one["body"] for one in self.comments(task)]
+            return next((body for body in bodies if words in body), "")
+
+        return until(look, f"{task}: the comment says {words!r}", failing=self.check_alive)
+
+    def prompts(self, task: Task) -> list[Recorded]:
+        """Requests to the model that belong to the issue's story, oldest first."""
+        body = self.github.sees(task.path)["body"]
+        marker = body.split()[0]
+        requests = list(self.model.requests)
+        return [one for one in requests if f"{marker}\n" in json_text(one)]
+
+    def processes(self, agent: AgentId) -> dict[int, str]:
+        """Processes that were started for an agent."""
+        return processes.carrying(f"SQUADRON_SEGMENT={agent}:")
+
+    def workspace(self, agent: AgentId) -> Path:
+        """The agent's clone."""
+        return agent_directory(self.directory / "data", str(agent)) / "workspace"
+
+    def story(self, agent: AgentId) -> str:
+        """What happened to an agent, for the message of a test that failed."""
+        return "\n".join(str(event) for event in self.registry.log(agent))
+
+    # --- order -------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Wait until everything that GitHub told was heard, and what follows from it was done."""
+        until(
+            lambda: self.github.is_idle() and self.registry.is_drained(),
+            "all deliveries are handled",
+            failing=self.check_alive,
+        )
+
+    def reconciles(self, passes: int = 1) -> list[dict[str, Any]]:
+        """The log lines of so many whole passes that begin from now on."""
+        seen = len(self._passes())
+        wanted = passes + 1  # the first that ends may have begun before
+        found = until(
+            lambda: self._passes()[seen:] if len(self._passes()) >= seen + wanted else [],
+            f"{passes} passes of reconciliation",
+            failing=self.check_alive,
+        )
+        return found[1:wanted]
+
+    def _passes(self) -> list[dict[str, Any]]:
+        return [line for line in self.service.lines() if line["message"] == "reconciled"]
+
+    def tolerates(self, words: str) -> None:
+        """Error lines of the service that hold these words belong to the story."""
+        self._tolerated.append(words)
+
+    def check_alive(self) -> None:
+        """Raises when the service has died, or says that something went wrong in it."""
+        self.service.check_alive()
+        wrong = [
+            line
+            for line in self.service.lines()
+            if line["level"] in ("ERROR", "CRITICAL", "PLAIN")
+            and not any(words in json.dumps(line) for words in self._tolerated)
+        ]
+        assert not wrong, f"the service's log: {wrong[0]}"
+
+    def check_order(self) -> None:
+        """All was heard, nobody was asked for what GitHub has not, nothing died in the dark."""
+        self.settle()
+        self.check_alive()
+        assert not self.github.unknown_operations()
+
+    def check_nothing_is_left(self) -> None:
+        """After the service has stopped: no process of it or of an agent."""
+        left = processes.carrying(str(self.directory / "data"))
+        assert not left, f"left over: {left}"
+
+
+def json_text(request: Recorded) -> str:
+    """All words of a request to the model."""
+    return "\n".join(message.text for message in request.conversation.messages)
+
+
+@contextmanager
+def squad(
+    directory: Path,
+    repositories: Mapping[str, Mapping[str, str]],
+    *,
+    database_url: str | None = None,
+    reconciliation_seconds: int = 1,
+    workers: int = 6,
+    people: Mapping[str, str] = PEOPLE,
+) -> Iterator[Squad]:
+    """Start everything; stop it again and check that it is in order."""
+    with ExitStack() as stack:
+        model = stack.enter_context(ScriptedServer(Scripts(()), api_key=MODEL_KEY))
+        port = processes.free_port()
+        github = stack.enter_context(
+            running_box(
+                directory / "box",
+                repositories,
+                people,
+                WEBHOOK_SECRET,
+                f"http://127.0.0.1:{port}/webhook",
+            )
+        )
+        data = directory / "data"
+        operator = directory / "operator.yaml"
+        operator.write_text(
+            f"reconciliation_interval: {reconciliation_seconds}\nworkers: {{agents: {workers}}}\n"
+        )
+        url = database_url or f"sqlite:///{data / 'squadron.sqlite'}"
+        environment = {
+            **processes.base_environment(directory),
+            "SQUADRON_GITHUB_APP_ID": str(github.about["app_id"]),
+            "SQUADRON_GITHUB_PRIVATE_KEY_FILE": github.about["private_key_file"],
+            "SQUADRON_WEBHOOK_SECRET": WEBHOOK_SECRET,
+            "SQUADRON_ADMIN_TOKEN": ADMIN_TOKEN,
+            "SQUADRON_GITHUB_API_URL": github.url,
+            "SQUADRON_GITHUB_GIT_URL": github.about["git_url"],
+            "SQUADRON_DATA_DIR": str(data),
+            "SQUADRON_DATABASE_URL": url,
+            "SQUADRON_CONFIG": str(operator),
+            "SQUADRON_MODEL": "openai:scripted",
+            "SQUADRON_MODEL_BASE_URL": f"{model.url}/v1",
+            "SQUADRON_MODEL_API_KEY": MODEL_KEY,
+        }
+        data.mkdir()
+        service = Service(environment, port, directory / "service.log")
+        here = Squad(github, model, service, directory)
+        stack.callback(service.stop)
+        service.start()
+        here.registry = stack.enter_context(open_registry(url))
+        yield here
+        here.check_order()
+        service.stop()
+        here.check_nothing_is_left()
+        github.check_contract()
