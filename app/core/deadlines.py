@@ -3,13 +3,23 @@
 Seed 002, layer 3: the reconciliation loop stops agents that nothing else would stop.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.agent import Agent
 from app.core.breaker import trip_of
 from app.core.counters import Counters, active_until, seconds
-from app.core.events import Layer, Trip, Waits
+from app.core.events import (
+    AgentEvent,
+    Layer,
+    SegmentEnded,
+    SegmentStarted,
+    Slept,
+    Trip,
+    Waits,
+    Woken,
+)
 from app.core.lifecycle import State
 from app.core.limits import LimitName
 
@@ -46,6 +56,26 @@ def review_is_over(agent: Agent, now: datetime) -> bool:
     waited = now - agent.updated_at
     bound = timedelta(seconds=agent.assignment.limits.max_review_wait)
     return agent.state is State.SLEEPING and agent.waits_for is Waits.REVIEW and waited >= bound
+
+
+def deaths(history: Iterable[AgentEvent]) -> int:
+    """How often the runtime or worker of the present stretch of work has died in a row.
+
+    Every start counts until the stretch ends in an orderly way: it went to sleep, was woken, or
+    the service was stopped.
+    """
+    starts = 0
+    for event in history:
+        match event:
+            case SegmentStarted():
+                starts += 1
+            case Slept() | Woken():
+                starts = 0
+            case SegmentEnded(died=False):
+                starts = 0
+            case _:
+                continue
+    return max(starts - 1, 0)
 
 
 def seconds_left(counters: Counters, maximum: int, now: datetime) -> float:

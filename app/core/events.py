@@ -75,10 +75,12 @@ class SegmentStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentEnded:
-    """The segment ended in an orderly way; the clock stops."""
+    """The segment ended; the clock stops."""
 
     at: datetime
     why: str
+    died: bool = False
+    """Whether its runtime or worker died, so that the next segment repeats this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

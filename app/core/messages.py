@@ -266,7 +266,8 @@ def pull_request_body(report: Report) -> str:
 
 def cannot_start(role: str, problems: Sequence[ConfigProblem], why: str) -> str:
     """The one clear comment about a role that is broken or missing."""
-    lines = "\n".join(f"- `{problem}`" for problem in problems[:20])
+    shown = [defused(cut(str(problem), 400)).replace("`", "'") for problem in problems[:20]]
+    lines = "\n".join(f"- `{problem}`" for problem in shown)
     more = f"\n- … and {len(problems) - 20} more" if len(problems) > 20 else ""
     return (
         f"[squadron:{role}] Cannot start: {why}\n\n{lines}{more}\n\n"

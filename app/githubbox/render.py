@@ -20,6 +20,7 @@ from app.githubbox.state import (
     Issue,
     Json,
     Label,
+    LabelEvent,
     Reaction,
     Repository,
     Role,
@@ -203,6 +204,21 @@ class Render:
             "description": label.description,
             "color": label.color,
             "default": False,
+        }
+
+    def label_event(self, repository: Repository, event: LabelEvent) -> Json:
+        """One entry of an issue's timeline."""
+        return {
+            "id": event.id,
+            "node_id": f"LE_{event.id}",
+            "url": self.api_url(repository, f"/issues/events/{event.id}"),
+            "actor": self.user(event.actor),
+            "event": event.action,
+            "commit_id": None,
+            "commit_url": None,
+            "created_at": instant(event.at),
+            "label": {"name": event.label.name, "color": event.label.color},
+            "performed_via_github_app": None,
         }
 
     # issues

@@ -8,7 +8,7 @@ from app.githubbox.http import Call, Fields, Refused, Reply, forbidden, invalid,
 from app.githubbox.moves import shut
 from app.githubbox.render import REPO
 from app.githubbox.routing import Route, reading, writing
-from app.githubbox.state import Issue, Json, Label, Repository, Role, User
+from app.githubbox.state import Issue, Json, Label, LabelEvent, Repository, Role, User
 
 MAX_TITLE_CHARACTERS = 256
 MAX_ASSIGNEES = 10
@@ -163,6 +163,8 @@ async def replace_labels(call: Call, issue: Issue, labels: list[Label]) -> None:
             else:
                 issue.labels.remove(label)
             issue.updated_at = call.now
+            event_id = call.world.next_id()
+            issue.label_events.append(LabelEvent(event_id, action, label, call.actor, call.now))
             described = call.render.label(repository, label)
             await call.events.thread(action, repository, issue, call.actor, label=described)
 

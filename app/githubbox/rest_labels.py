@@ -104,11 +104,18 @@ def _labels(call: Call, issue: Issue) -> Reply:
 
 
 _ISSUE = f"{REPO}/issues/{{issue_number}}/labels"
+async def timeline(call: Call) -> Reply:
+    """Who set and removed which label, and when; other kinds of timeline events are left out."""
+    page, links = call.page(call.issue.label_events)
+    return Reply(200, [call.render.label_event(call.repository, one) for one in page], links)
+
+
 ROUTES = (
     Route("GET", f"{REPO}/labels", list_labels, reading(*THREAD)),
     Route("POST", f"{REPO}/labels", create_label, writing(Role.WRITE, *THREAD)),
     Route("GET", f"{REPO}/labels/{{name}}", get_label, reading(*THREAD)),
     Route("DELETE", f"{REPO}/labels/{{name}}", delete_label, writing(Role.WRITE, *THREAD)),
+    Route("GET", f"{REPO}/issues/{{issue_number}}/timeline", timeline, reading(*THREAD)),
     Route("GET", _ISSUE, list_issue_labels, reading(*THREAD)),
     Route("POST", _ISSUE, add_issue_labels, writing(Role.TRIAGE, *THREAD)),
     Route("PUT", _ISSUE, set_issue_labels, writing(Role.TRIAGE, *THREAD)),

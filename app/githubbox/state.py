@@ -113,6 +113,18 @@ class Pull:
     """Head and base for which somebody has asked whether they can be merged."""
 
 
+@dataclass(frozen=True, slots=True)
+class LabelEvent:
+    """That somebody set a label or took it away: part of an issue's timeline."""
+
+    id: int
+    action: str
+    """`labeled` or `unlabeled`."""
+    label: Label
+    actor: User
+    at: datetime
+
+
 @dataclass(slots=True, eq=False)
 class Issue:
     id: int
@@ -133,6 +145,7 @@ class Issue:
     reactions: list[Reaction] = field(default_factory=list)
     blocked_by: list[Issue] = field(default_factory=list)
     sub_issues: list[Issue] = field(default_factory=list)
+    label_events: list[LabelEvent] = field(default_factory=list)
     pull: Pull | None = None
 
 

@@ -10,6 +10,7 @@ from typing import Final, assert_never
 
 from app.core.agent import Agent, AgentId
 from app.core.counters import fold
+from app.core.deadlines import deaths
 from app.core.events import AgentEvent, Cause, Layer, SegmentEnded, Trip
 from app.ports import Idle, ReportedBlocked, ReportedComplete, Work
 from app.services.closing import Closing
@@ -51,7 +52,7 @@ class Segments:
         await world.processes.kill_marked(segment_marker(agent))
         history = await world.store.log(agent.id)
         trip = fold(history).trip
-        if trip is None and agent.segment_attempts > MOST_DEATHS:
+        if trip is None and deaths(history) >= MOST_DEATHS:
             trip = self._death(history)
         if trip is not None:
             await self._closing.escalate(agent, trip, "")
@@ -112,7 +113,7 @@ class Segments:
 
     async def _died(self, gate: BreakerGate, reason: str) -> None:
         try:
-            await gate.record([SegmentEnded(at=self._world.clock.now(), why=reason)])
+            await gate.record([SegmentEnded(at=self._world.clock.now(), why=reason, died=True)])
         except Superseded:
             return
         raise RuntimeDied(reason)
@@ -128,7 +129,7 @@ class Segments:
         )
 
     def _death(self, history: Sequence[AgentEvent]) -> Trip:
-        said = [event.why for event in history if isinstance(event, SegmentEnded)]
+        said = [e.why for e in history if isinstance(e, SegmentEnded) and e.died]
         last = f" Its last words: {said[-1]}" if said else ""
         return Trip(
             limit=Cause.RUNTIME_DIED.value,

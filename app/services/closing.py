@@ -10,6 +10,7 @@ from typing import Final
 
 from app.core.agent import Agent
 from app.core.blocking import circle
+from app.core.counters import fold
 from app.core.events import (
     AgentEvent,
     Cause,
@@ -90,15 +91,18 @@ class Closing:
         )
 
     async def requeue(self, agent: Agent, why: str) -> Agent | None:
-        """Nobody works on the present segment any more: go on with the next one."""
-        now = self._world.clock.now()
-        return await self._move(
-            agent, Signal.INTERRUPTED, [SegmentEnded(at=now, why=why)], Changes(note="")
-        )
+        """Nobody works on the present segment any more: go on with the next one.
+
+        It ended when it was last heard of, so that the time without a worker is not counted.
+        """
+        last_heard = fold(await self._world.store.log(agent.id)).clock
+        ended = SegmentEnded(at=last_heard or self._world.clock.now(), why=why, died=True)
+        return await self._move(agent, Signal.INTERRUPTED, [ended], Changes(note=""))
 
     async def escalate(self, agent: Agent, trip: Trip, summary: str) -> Agent | None:
         """Stop an agent for good. Whichever layer saw it first, this runs once."""
         kept = await self._keep_or_branch(agent)
+        said = summary or await self._said_before(agent)
         trips: list[AgentEvent] = [Tripped(at=self._world.clock.now(), trip=trip)]
         return await self._move(
             agent,
@@ -106,20 +110,21 @@ class Closing:
             [*trips, *self._ended(trip.reason, summary, kept)],
             Changes(
                 trip=trip,
-                summary=_bounded(summary) if summary else None,
+                summary=_bounded(said),
                 sha=kept.sha,
             ),
         )
 
     async def cancel(self, agent: Agent, why: str) -> Agent | None:
-        """A human took the work away; it is kept."""
+        """A human took the work away; it is kept first, so that the check stands on its head."""
+        kept = await self._keep(agent)
         now = self._world.clock.now()
-        moved = await self._move(agent, Signal.TAKEN_AWAY, [Finished(at=now, why=why)], Changes())
-        if moved is not None:
-            kept = await self._keep(agent)
-            if kept.sha is not None:
-                await self._world.store.note_head(agent.id, None, kept.sha)
-        return moved
+        return await self._move(
+            agent,
+            Signal.TAKEN_AWAY,
+            [*self._ended("cancelled", "", kept), Finished(at=now, why=why)],
+            Changes(sha=kept.sha),
+        )
 
     async def finish(self, agent: Agent, why: str) -> Agent | None:
         """Merged, or waited for long enough."""
@@ -151,6 +156,12 @@ class Closing:
         return await self._world.workspace.keep(
             order, f"Work in progress on #{agent.id.issue} ({agent.id.role})"
         )
+
+    async def _said_before(self, agent: Agent) -> str:
+        """The agent's own last words; a successor's row still holds its predecessor's."""
+        log = await self._world.store.log(agent.id)
+        said = [event.text for event in log if isinstance(event, Summarised)]
+        return said[-1] if said else ""
 
     async def _keep_or_branch(self, agent: Agent) -> KeptWork:
         """As `_keep`; an agent that was stopped before it had a branch gets one, for its check."""

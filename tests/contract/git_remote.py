@@ -98,9 +98,9 @@ class GitRemote:
         """All paths of a branch."""
         return git(self.bare, "ls-tree", "-r", "--name-only", f"refs/heads/{branch}").splitlines()
 
-    def on_update(self, script: str) -> None:
-        """Refuse pushes as GitHub does: a hook that sees ref, old and new."""
-        hook = self.bare / "hooks/update"
+    def on(self, event: str, script: str) -> None:
+        """Run a hook of the server: `update` sees ref, old and new, and may refuse as GitHub."""
+        hook = self.bare / "hooks" / event
         hook.parent.mkdir(exist_ok=True)
         hook.write_text(f"#!/bin/sh\n{script}\n")
         hook.chmod(0o755)

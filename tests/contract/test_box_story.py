@@ -315,3 +315,15 @@ async def test_the_client_library_of_the_service_drives_it(box: Rig) -> None:
     with pytest.raises(RequestFailed) as refused:
         await installed.arequest("POST", f"{REPO}/check-runs", json={"name": "x", "head_sha": "0"})
     assert refused.value.response.status_code == 422
+
+
+async def test_the_timeline_tells_who_set_which_label(box: Rig) -> None:
+    ann, ted = box.person("write"), box.person("triage")
+    issue = f"{REPO}/issues/{await opened(ann)}"
+    await ann.post(f"{issue}/labels", json={"labels": ["bug"]})
+    await ann.delete(f"{issue}/labels/bug")
+    await ted.post(f"{issue}/labels", json={"labels": ["bug"]})
+    told = (await ann.get(f"{issue}/timeline")).json()
+    assert [(one["event"], one["label"]["name"], one["actor"]["login"]) for one in told] == [
+        ("labeled", "bug", "write"), ("unlabeled", "bug", "write"), ("labeled", "bug", "triage"),
+    ]

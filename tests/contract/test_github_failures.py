@@ -19,7 +19,7 @@ from tests.contract.github_support import SetClock, app_key
 
 HERE = Repository("octo/demo", 7)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-TOKEN = "ghs_7_eyJhbGciOiJSUzI1NiJ9." + "aB3-_" * 90
+TOKEN = "opaque to us, of a shape that is yet to come"
 Handler = Callable[[httpx.Request], httpx.Response]
 
 
@@ -229,6 +229,27 @@ async def test_an_issue_is_read_leniently() -> None:
     assert (issue.labels, issue.assignees) == (("plain", "bug"), ("mona",))
 
 
+async def test_checks_of_other_apps_are_not_ours() -> None:
+    def run(number: int, app_id: int) -> dict[str, object]:
+        return {"id": number, "external_id": "a1", "app": {"id": app_id}, "output": None}
+
+    found = {"check_runs": [run(3, 7), run(2, 8), run(1, 7)]}
+    github = answering(lambda request: httpx.Response(200, json=found))
+    checks = await github.checks(HERE, "f" * 40, "squadron/pm", "a1")
+    assert [each.number for each in checks] == [1, 3]
+
+
+async def test_a_branch_of_the_same_name_in_a_fork_is_another() -> None:
+    def opened_from(number: int, full_name: str | None) -> dict[str, object]:
+        repo = None if full_name is None else {"full_name": full_name}
+        head = {"sha": "f" * 40, "repo": repo}
+        return {"number": number, "html_url": "https://x", "state": "open", "head": head}
+
+    listed = [opened_from(1, "octo/fork"), opened_from(2, "Octo/Demo"), opened_from(3, None)]
+    github = answering(lambda request: httpx.Response(200, json=listed))
+    assert [each.number for each in await github.pull_requests(HERE, "squadron/x")] == [2]
+
+
 @pytest.mark.parametrize("status", [404, 410])
 async def test_an_issue_that_is_gone_is_none(status: int) -> None:
     assert await answering(always(status)).issue(HERE, 3) is None
@@ -249,10 +270,16 @@ async def test_a_list_without_end_is_refused() -> None:
 
 
 async def test_no_failure_holds_a_token() -> None:
-    short = "ghs_" + "x" * 36
-    failure = await failure_of(always(422, f"bad {TOKEN} and {short}", errors=[TOKEN]))
-    assert "ghs_" not in str(failure)
-    assert "[redacted]" in str(failure)
+    other = "ghs_" + "x" * 36
+
+    def repeat(request: httpx.Request) -> httpx.Response:
+        said = f"bad {request.headers['authorization']} and {other}"
+        return httpx.Response(422, json={"message": said, "errors": [said]})
+
+    failure = await failure_of(repeat)
+    assert TOKEN not in str(failure)
+    assert other not in str(failure)
+    assert str(failure).count("[redacted]") == 4
 
 
 @pytest.mark.parametrize("pem", ["", "not a key", app_key().get_secret_value()[:300]])
@@ -281,6 +308,26 @@ async def test_a_token_that_github_no_longer_takes_is_replaced_once() -> None:
     with pytest.raises(Refused, match="Bad credentials"):
         await github.comment(HERE, 3, "does not")
     assert used[2:] == ["ghs_second", "ghs_third"]
+
+
+async def test_a_token_that_was_replaced_meanwhile_is_not_forgotten() -> None:
+    issued: list[str] = []
+    replaced = asyncio.Event()
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/access_tokens"):
+            issued.append(f"token-{len(issued)}")
+            return token_until(NOON + timedelta(hours=1), issued[-1])
+        if request.headers["authorization"] != "token token-0":
+            replaced.set()
+            return httpx.Response(204)
+        if request.url.path.endswith("/2"):  # its refusal comes late
+            await asyncio.wait_for(replaced.wait(), 10)
+        return httpx.Response(401, json={"message": "Bad credentials"})
+
+    github = GitHubApp(7, app_key(), "http://g.test", SetClock(NOON), httpx.MockTransport(answer))
+    await asyncio.gather(github.delete_comment(HERE, 1), github.delete_comment(HERE, 2))
+    assert issued == ["token-0", "token-1"]
 
 
 @pytest.mark.parametrize(("minutes", "requests"), [(50, 1), (51, 2)])

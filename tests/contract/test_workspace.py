@@ -17,10 +17,8 @@ from app.adapters.workspace.places import locked
 from app.adapters.workspace.stage import unquoted
 from app.ports import (
     CheckoutOrder,
-    Processes,
     Refused,
     Repository,
-    Workspace,
     WorkspaceFailed,
 )
 from tests.contract.git_remote import REPOSITORY, TOKEN, GitRemote, git, serving
@@ -78,13 +76,6 @@ def commit(directory: Path, name: str, text: str, subject: str) -> str:
     git(directory, "add", "-A")
     git(directory, "commit", "-q", "-m", subject)
     return git(directory, "rev-parse", "HEAD")
-
-
-def test_it_is_the_port(workspace: GitWorkspace) -> None:
-    port: Workspace = workspace
-    processes: Processes = ProcessGroups()
-    assert port is not None
-    assert processes is not None
 
 
 # --- prepare ---------------------------------------------------------------------------------
@@ -474,9 +465,10 @@ async def test_refused_workflow_files_become_a_patch(
     workflow = ".github/workflows/ci.yml"
     remote.commit({workflow: "on: push\n"}, "CI")
     checkout = await workspace.prepare(ORDER)
-    remote.on_update(
+    remote.on(
+        "update",
         'git log --format= --name-only "$3" --not --all | grep -q ^.github/workflows/ || exit 0\n'
-        'echo "refusing to allow a GitHub App to create or update workflow" >&2; exit 1'
+        'echo "refusing to allow a GitHub App to create or update workflow" >&2; exit 1',
     )
     commit(checkout.directory, workflow, "on: [push, issues]\n", "Change CI")
     write(checkout.directory, ".github/workflows/new.yml", "on: push\n")
@@ -506,17 +498,29 @@ async def test_a_protected_branch_is_said_in_plain_words(
     workspace: GitWorkspace, remote: GitRemote
 ) -> None:
     checkout = await workspace.prepare(ORDER)
-    remote.on_update('echo "GH006: Protected branch update failed" >&2; exit 1')
+    remote.on("update", 'echo "GH006: Protected branch update failed" >&2; exit 1')
     write(checkout.directory, "fix.py", "x")
     kept = await workspace.keep(ORDER, MESSAGE)
     assert not kept.is_pushed
     assert "GH006: Protected branch update failed" in kept.problem
     assert "handover.git" in kept.problem
     assert remote.head(BRANCH) == checkout.head_sha
-    remote.on_update("exit 0")
+    remote.on("update", "exit 0")
     again = await workspace.keep(ORDER, MESSAGE)
     assert again.is_pushed
     assert again.sha == kept.sha
+
+
+async def test_a_push_that_does_not_stay_is_not_believed(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    checkout = await workspace.prepare(ORDER)
+    remote.on("post-update", f"git update-ref refs/heads/{BRANCH} {checkout.head_sha}")
+    write(checkout.directory, "fix.py", "x")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert not kept.is_pushed
+    assert f"after the push the branch `{BRANCH}` reads {checkout.head_sha[:12]}" in kept.problem
+    assert not await workspace.remove(ORDER.agent)
 
 
 @pytest.mark.parametrize(("failures", "arrives"), [(2, True), (3, False)])
@@ -641,7 +645,7 @@ async def test_kept_work_that_never_arrived_survives_the_loss_of_the_workspace(
     workspace: GitWorkspace, remote: GitRemote, data: Path
 ) -> None:
     directory = (await workspace.prepare(ORDER)).directory
-    remote.on_update("exit 1")
+    remote.on("update", "exit 1")
     write(directory, "fix.py", "x")
     kept = await workspace.keep(ORDER, MESSAGE)
     assert kept.sha is not None

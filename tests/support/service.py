@@ -1,6 +1,7 @@
 """The real service as a process that a story may stop, kill and start again."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -38,7 +39,10 @@ class Service:
         process, self._process = self._process, None
         if process is not None:
             exit_code = processes.end(process)
-            assert exit_code == 0, f"the service ended with {exit_code}: {self.last_words()}"
+            # The web server ends with the signal it was stopped by, after an orderly shutdown.
+            assert exit_code == -signal.SIGTERM and self.lines()[-1]["message"] == "stopped", (
+                f"the service ended with {exit_code}: {self.last_words()}"
+            )
 
     def kill(self) -> None:
         """`kill -9`: of the service alone, its children have to be found by others."""

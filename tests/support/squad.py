@@ -149,9 +149,7 @@ class Squad:
 
     def merge(self, task: Task, by: str = "maria") -> None:
         """Somebody merges the agent's pull request."""
-        number = until(
-            lambda: self.agent(task).pull_request, "a pull request", failing=self.check_alive
-        )
+        number = self.until_handed_over(task).pull_request
         self.github.does(by, "PUT", f"/repos/{task.repository}/pulls/{number}/merge", {})
 
     def signal(self, name: str) -> Path:
@@ -188,6 +186,16 @@ class Squad:
 
         wanted = f"{state} ({waits_for})" if waits_for else f"{state}"
         return until(look, f"{task} is {wanted}", failing=self.check_alive)
+
+    def until_handed_over(self, task: Task) -> Agent:
+        """The agent, once its pull request is open and its check is a success."""
+        self.until(task, State.SLEEPING, Waits.REVIEW)
+        until(
+            lambda: self.agent(task).pull_request, f"a pull request of {task}",
+            failing=self.check_alive,
+        )
+        self.until_check(task, "success")
+        return self.agent(task)
 
     def until_escalated(self, task: Task) -> Agent:
         """The agent, once it is ESCALATED and a human was told everything."""

@@ -15,7 +15,7 @@ class NeverCame(AssertionError):
 
 
 def until(
-    look: Callable[[], Found],
+    look: Callable[[], Found | None],
     what: str,
     *,
     within_seconds: float = MOST_SECONDS,

@@ -1,13 +1,15 @@
 """Command lines to plain values: the one place that knows the shell's grammar.
 
 `parse` never raises and its work is bounded, whatever an agent writes: 64 kB of text, 20,000
-nodes, 60 levels, 4 nested shells, 12 wrappers. Past a bound, or where the shell would refuse the
-text, the line says that it is not complete.
+nodes, 4,000 pipes and parentheses, 60 levels, 4 nested shells, 12 wrappers. Past a bound, or
+where the shell would refuse the text, the line says that it is not complete.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Final
 
 from app.adapters.shell.tree import Budget, TreeReader
@@ -17,6 +19,10 @@ from app.core.shell_line import Sequence as ShellSequence
 __all__ = ["MAX_TEXT_BYTES", "parse"]
 
 MAX_TEXT_BYTES: Final = 64 * 1024
+MAX_OPERATORS: Final = 4_000
+"""Pipes and parentheses: with more of them the parser's error recovery can take many seconds."""
+
+_OPERATOR: Final = re.compile(r"[|()]")
 
 
 def parse(command: str | Sequence[str], *, pipefail: bool = False) -> ShellLine:
@@ -33,9 +39,17 @@ def parse(command: str | Sequence[str], *, pipefail: bool = False) -> ShellLine:
         if len(encoded) > MAX_TEXT_BYTES:
             budget.complete = False
             text = encoded[:MAX_TEXT_BYTES].decode(errors="ignore")
-        root = reader.read(text)
+        bounded = _bounded(text)
+        budget.complete &= bounded == text
+        root = reader.read(bounded)
     else:
         words = tuple(word.replace(HOLE, "") for word in command)
         budget.complete = sum(map(len, words)) <= MAX_TEXT_BYTES
         root = reader.start(words, None) if words and budget.complete else ShellSequence(())
     return ShellLine(root, budget.complete, pipefail)
+
+
+def _bounded(text: str) -> str:
+    """`text` up to the operator that is one too many."""
+    excess = next(islice(_OPERATOR.finditer(text), MAX_OPERATORS, None), None)
+    return text if excess is None else text[: excess.start()]

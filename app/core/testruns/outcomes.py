@@ -22,7 +22,9 @@ class Outcome(StrEnum):
     """No evidence. Not a pass."""
 
 
-_COLOURS: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+_COLOURS: Final = re.compile(
+    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])"
+)
 
 _CANNOT_START: Final = frozenset({126, 127})
 """The shell's own: found but not executable, not found."""
@@ -36,15 +38,21 @@ _COLLECTION_ERROR: Final = re.compile(
     re.MULTILINE,
 )
 _NO_TESTS: Final = re.compile(
-    r"""^(?:collected 0 items|No tests found|no tests? files? found|There are no tests to run
-    |.*\bNo tests to run\b|No tests were found!!!|Tests are skipped\.|error: no tests to run
-    |Error: No tests found|.*No test is available|no test (?:suites?|cases?) (?:found|to run)
-    |No test suites? found|warning: no tests to run|.*No tests? specified|\?\s+\S+\s+\[no test files\]
-    |ok\s+\S+.*\[no tests to run\]|.*\bNo test files found|testing: warning: no tests to run
-    |1\.\.0\b|.*\bThere were no tests to run|No examples found\.
-    |(?P<tasks>\d+)\ actionable\ tasks?:\ (?P=tasks)\ up-to-date
-    |>\ Task\ :\S*[tT]est\S*\ (?:UP-TO-DATE|NO-SOURCE|SKIPPED|FROM-CACHE))""",
-    re.MULTILINE | re.VERBOSE | re.IGNORECASE,
+    "|".join(
+        (
+            r"^collected 0 items",
+            r"\bno tests? (?:files? |suites? |cases? |were )?(?:found|collected|specified|to run)\b",
+            r"^Tests are skipped\.",
+            r"\bNo test is available\b",
+            r"\[no test(?:s to run| files)\]",
+            r"\bThere (?:are|were) no tests to run",
+            r"^No examples found\.",
+            r"^1\.\.0\b",
+            r"^(?P<tasks>\d+) actionable tasks?: (?P=tasks) up-to-date",
+            r"^> Task :\S*test\S* (?:UP-TO-DATE|NO-SOURCE|SKIPPED|FROM-CACHE)",
+        )
+    ),
+    re.MULTILINE | re.IGNORECASE,
 )
 _CANNOT_RUN: Final = re.compile(
     r"""(?:command\ not\ found|:\ not\ found$|[Nn]o\ such\ file\ or\ directory|No\ module\ named
@@ -67,7 +75,7 @@ _PRINTED_STATUS: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _FAILING_BUILD: Final = re.compile(
-    r"There (?:were|are) (?:failing tests|test failures)|^FAIL(?:ED|URE)?\b|Some tests failed",
+    r"There (?:were|are) (?:failing tests|test failures)|^FAIL(?:ED|URE)?\b(?!.*\[(?:build|setup) failed\])|Some tests failed",
     re.MULTILINE,
 )
 _SUCCEEDING_BUILD: Final = re.compile(r"BUILD SUCCESS(?:FUL)?\b")

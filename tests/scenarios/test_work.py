@@ -1,0 +1,216 @@
+"""Work that goes well, told by webhooks alone: reconciliation never comes by in these stories."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.core.events import Waits, Woken
+from app.core.lifecycle import State
+from app.scripted.demo import FILES
+from tests.scenarios.conftest import BOTH
+from tests.support.squad import TRIES, Squad, repository, squad
+from tests.support.steps import commits, completes, runs, says, waits_for, writes
+from tests.support.waiting import until
+
+pytestmark = BOTH
+
+SHAPES = {name: FILES[name] for name in ("shapes.py", "test_shapes.py", ".gitignore")}
+
+
+@pytest.fixture(scope="module")
+def team(
+    tmp_path_factory: pytest.TempPathFactory, database_url: str | None
+) -> Iterator[Squad]:
+    roles = {"docs": {}, "writer": {}, "helper": {}}
+    demo = repository(roles, {"triggers": {"labels": {"bug": "bug-fix"}}}, SHAPES)
+    directory = tmp_path_factory.mktemp("work")
+    with squad(
+        directory, {"octo/demo": demo}, database_url=database_url, reconciliation_seconds=3600
+    ) as team:
+        yield team
+
+
+def test_a_bug_is_fixed_handed_over_and_merged(team: Squad) -> None:
+    """DESIGN section 6, promise 5; EXAMPLES, "Checks"; issue: what it does when it is done, 1."""
+    tests = "python3 -m unittest"
+    task = team.issue(
+        "area() adds instead of multiplying",
+        runs(tests),
+        runs("sed -i 's/width + height/width * height/' shapes.py"),
+        runs(tests),
+        commits("Multiply the sides"),
+        completes("area() multiplies its sides now."),
+    ).by("bug-fix")
+    team.label(task, "bug")
+    agent = team.until_handed_over(task)
+
+    oldest_first = team.github.commits("octo/demo", task.branch)[::-1]
+    assert [len(one["parents"]) for one in oldest_first] == [0, 1, 1]
+    empty = team.github.sees(f"/repos/octo/demo/commits/{oldest_first[1]['sha']}")
+    assert empty["files"] == [], "the branch begins with an empty commit of its own"
+    assert oldest_first[2]["commit"]["message"] == "Multiply the sides"
+    assert oldest_first[2]["commit"]["author"]["name"] == "squadron-box[bot]"
+    [superseded] = team.checks(task, oldest_first[1]["sha"])
+    assert superseded["conclusion"] == "neutral"
+    assert superseded["output"]["title"] == "Superseded"
+
+    team.merge(task)
+    done = team.until(task, State.COMPLETED)
+    pull = team.github.sees(f"/repos/octo/demo/pulls/{done.pull_request}")
+    assert pull["merged"] and f"Fixes #{task.number}" in pull["body"]
+    assert pull["head"]["sha"] == done.sha == agent.sha
+    assert team.github.sees(task.path)["state"] == "closed"
+    team.until_comment(task, "Completed with")
+    [comment] = team.comments(task)
+    assert comment["created_at"] <= comment["updated_at"]
+    assert "area() multiplies its sides now." in comment["body"]
+    [check] = team.checks(task)
+    assert (check["conclusion"], check["head_sha"]) == ("success", done.sha)
+    assert team.github.escalations("octo/demo", task.number) == []
+
+
+def test_nothing_to_change_completes_without_a_pull_request(team: Squad) -> None:
+    task = team.give("docs", "Is all well?", runs("cat README.md"), completes("All is well."))
+    agent = team.until(task, State.COMPLETED)
+    assert agent.pull_request is None
+    team.until_check(task, "success")
+    assert "nothing was left to change" in team.until_comment(task, "All is well.")
+
+
+def test_one_agent_whatever_is_said_twice(team: Squad) -> None:
+    """`facts/peers.md` section 4, 16: opened with the label, set again, delivered twice."""
+    with team.github.trouble(kind="doubled", event="issues.labeled"):
+        task = team.issue(
+            "Once is enough",
+            waits_for(team.signal("once")),
+            completes("Done."),
+            labels=("squadron:docs",),
+        ).by("docs")
+        team.until(task, State.ACTIVE)
+        team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:docs")
+        team.label(task, "squadron:docs")
+        team.settle()
+        assert team.github.fired() >= 2
+    team.go("once")
+    team.until(task, State.COMPLETED)
+    assert len(team.agents(task)) == 1
+    team.until_comment(task, "Done.")
+    assert len(team.comments(task)) == 1
+
+
+def test_two_roles_on_one_issue_do_not_touch_each_other(team: Squad) -> None:
+    """`facts/peers.md` section 4, 21."""
+    writer = team.issue(
+        "Write it down",
+        runs(f"echo $SQUADRON_SEGMENT > mine.txt; cat mine.txt; sh {TRIES}"),
+        commits("Mine"),
+        completes("Written."),
+    ).by("writer")
+    helper = writer.by("helper")
+    team.label(writer, "squadron:writer", "squadron:helper")
+    agents = [team.until_handed_over(task) for task in (writer, helper)]
+    assert len({agent.branch for agent in agents}) == 2
+    assert len({agent.pull_request for agent in agents}) == 2
+    for task, agent in zip((writer, helper), agents, strict=True):
+        [file] = team.github.sees(f"/repos/octo/demo/pulls/{agent.pull_request}/files")
+        assert str(agent.id) in file["patch"]
+    number = agents[0].pull_request
+    team.github.does("maria", "PATCH", f"/repos/octo/demo/pulls/{number}", {"state": "closed"})
+    team.until(writer, State.CANCELLED)
+    assert team.agent(helper).waits_for is Waits.REVIEW
+
+
+def test_a_turn_without_a_closing_tool_is_nudged_once_then_asks_people(team: Squad) -> None:
+    """DESIGN section 2; `facts/peers.md` section 4, 14."""
+    task = team.give("docs", "Say when", says("I looked."), says("Shall I go on?"))
+    agent = team.until(task, State.SLEEPING, Waits.ANSWER)
+    assert team.registry.counters(agent.id).turns == 2
+    nudges = [
+        message.text
+        for message in team.prompts(task)[-1].conversation.messages
+        if "without a closing tool" in message.text
+    ]
+    assert len(nudges) == 1
+    team.until_comment(task, "Shall I go on?")
+    assert team.processes(agent.id) == {}
+
+
+def test_an_answer_counts_only_from_somebody_who_may_steer(team: Squad) -> None:
+    """DESIGN section 6, promise 6."""
+    task = team.give("docs", "Which one?", says("Which?"), says("Which?"), completes("The red."))
+    asleep = team.until(task, State.SLEEPING, Waits.ANSWER)
+    for stranger in ("rita", "noel", "tom"):
+        team.comment(task, "The blue one, says a stranger.", by=stranger)
+    team.settle()
+    assert team.agent(task).state is State.SLEEPING
+    team.comment(task, "The red one.", by="maria")
+    team.until(task, State.COMPLETED)
+    [woken] = [event for event in team.registry.log(asleep.id) if isinstance(event, Woken)]
+    assert woken.by == "maria" and "The red one." in woken.why
+    words = [message.text for message in team.prompts(task)[-1].conversation.messages]
+    assert any("The red one." in text for text in words)
+    assert not any("a stranger" in text for text in words)
+
+
+def test_changes_requested_by_a_trusted_reviewer_wake_the_agent(team: Squad) -> None:
+    """DESIGN section 2."""
+    task = team.give(
+        "docs",
+        "Write a guide",
+        writes("GUIDE.md", "Guide.\n"),
+        completes("A guide."),
+        writes("GUIDE.md", "A longer guide.\n"),
+        completes("A longer guide."),
+    )
+    agent = team.until_handed_over(task)
+    reviews = f"/repos/octo/demo/pulls/{agent.pull_request}/reviews"
+    wish = {"event": "REQUEST_CHANGES", "body": "Longer, please."}
+    team.github.does("rita", "POST", reviews, wish)
+    team.settle()
+    assert team.agent(task).segment == agent.segment
+    team.github.does("maria", "POST", reviews, wish)
+    until(lambda: team.agent(task).segment > agent.segment, "the agent was woken")
+    again = team.until_handed_over(task)
+    assert again.pull_request == agent.pull_request and again.sha != agent.sha
+    words = [message.text for message in team.prompts(task)[-1].conversation.messages]
+    assert any("Longer, please." in text for text in words)
+    assert agent.sha is not None
+    assert {one["conclusion"] for one in team.checks(task, agent.sha)} == {"neutral"}
+
+
+def test_assigning_the_bot_starts_the_role_of_the_labels(team: Squad) -> None:
+    task = team.issue("Do it", completes("Done."), by="tom").by("docs")
+    team.label(task, "squadron:docs", by="tom")
+    team.settle()
+    assert team.agents(task) == [], "a label by somebody without write access starts nothing"
+    assignees = {"assignees": ["squadron-box[bot]"]}
+    team.github.does("maria", "POST", f"{task.path}/assignees", assignees)
+    assert team.until(task, State.COMPLETED).started_by == "maria"
+
+
+def test_closing_the_issue_takes_the_work_away_and_keeps_it(team: Squad) -> None:
+    """`facts/peers.md` section 4, 20."""
+    task = team.give(
+        "docs",
+        "Never mind",
+        writes("half.txt", "half done\n"),
+        waits_for(team.signal("never")),
+        completes("Too late."),
+    )
+    until_there = team.until(task, State.ACTIVE)
+    workspace = team.workspace(until_there.id)
+    until(lambda: (workspace / "half.txt").exists(), "the agent has begun")
+    team.close(task)
+    agent = team.until(task, State.CANCELLED)
+    [check] = team.until_check(task, "cancelled")
+    until(lambda: not team.processes(agent.id), "nothing of the agent runs")
+    team.until_comment(task, "Cancelled")
+    head = until(
+        lambda: team.github.asks(
+            "maria", "GET", f"/repos/octo/demo/contents/half.txt?ref={task.branch}"
+        ).is_success,
+        "the work is on the branch",
+    )
+    assert head
+    assert team.until_check(task, "cancelled")[0]["head_sha"] == team.agent(task).sha
+    assert len(team.comments(task)) == 1
