@@ -108,6 +108,7 @@ class Segments:
                 await self._closing.interrupt(agent, summary)
             case Stop.SUPERSEDED:
                 log.info("segment was taken over", extra={"agent": str(agent.id)})
+                await self._closing.keep_after_the_end(agent.id)
             case _:
                 assert_never(why)
 

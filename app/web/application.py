@@ -38,17 +38,17 @@ class Application:
 
 def rest(service: Service) -> FastAPI:
     """Everything but the webhook."""
-    ready = asyncio.Event()
+    dispatching: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await service.start()
         dispatcher = asyncio.create_task(service.dispatcher.run(), name="dispatcher")
-        ready.set()
+        dispatching.add(dispatcher)
         try:
             yield
         finally:
-            ready.clear()
+            dispatching.clear()
             dispatcher.cancel()
             await asyncio.wait({dispatcher}, timeout=DISPATCHER_ENDS_WITHIN_SECONDS)
             await service.stop()
@@ -62,9 +62,11 @@ def rest(service: Service) -> FastAPI:
 
     @app.get("/readyz")
     async def readyz() -> dict[str, str]:
-        """The engine runs and the database can be read."""
-        if not ready.is_set():
+        """The engine and the dispatcher run, and the database can be read."""
+        if not dispatching:
             raise HTTPException(503, "starting or stopping")
+        if any(task.done() for task in dispatching):
+            raise HTTPException(503, "the dispatcher has ended; see the log and start again")
         try:
             await service.store.undispatched(1)
         except StoreUnavailable as error:

@@ -79,7 +79,8 @@ def test_another_runner_is_never_covered() -> None:
 
 
 RULES = SuiteRules(
-    add=(("make", "verify"), ("python", "reproduce.py")), exclude=(("make", "test", "e2e"), ("tox",))
+    add=(("make", "verify"), ("python", "reproduce.py")),
+    exclude=(("make", "test", "e2e"), ("tox",)),
 )
 
 

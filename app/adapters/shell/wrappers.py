@@ -149,8 +149,8 @@ _PYTHON_ENVIRONMENT: Final = _row(
     valued="""-n --name -p --prefix --with --with-requirements --with-editable --python --group
         --extra --project --directory --env-file --package --index-url -e --env --environment --spec
         --pip-args --from --cwd --manifest-path -r --only-group --no-group --env-name -c --config
-        --python-preference --index --default-index -C --platform --refresh-package -P --no-extra""",
-    words="",
+        --python-preference --index --default-index -C --platform --refresh-package
+        -P --no-extra""",
 )
 _UNSHARE: Final = _row(valued="-t --target -S -G --setuid --setgid --root --wd -R -w --map-user")
 

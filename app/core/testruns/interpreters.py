@@ -147,8 +147,8 @@ INTERPRETERS: Final[Mapping[str, Interpreter]] = {
             "jiti",
         ),
         _interpreter(
-            valued="""-r --require --loader --import --experimental-loader --env-file -C --conditions
-            --max-old-space-size --tsconfig -P --project --title --stack-trace-limit""",
+            valued="""-r --require --loader --import --experimental-loader --env-file -C
+            --conditions --max-old-space-size --tsconfig -P --project --title --stack-trace-limit""",
             code="-e --eval -p --print",
             runs_tests=_JS_CODE,
             idle="-v --version -h --help -c --check",
@@ -289,14 +289,15 @@ def _started_module(name: str, words: Words) -> Asked | Delegated | None:
 def _started_script(interpreter: Interpreter, name: str, words: Words) -> Asked | Delegated | None:
     path, arguments = words[0], words[1:]
     base = base_name(path)
-    if (
+    is_program = (
         base in _SCRIPTS_WITH_VERBS
         or "." not in base
         or "node_modules/" in path
-        or (base.endswith(".phar") or "/bin/" in path)
-    ):
-        if not interpreter.any_script_name or base in _WRAPPED_BUILD_TOOLS:
-            return Delegated((path, *arguments))
+        or base.endswith(".phar")
+        or "/bin/" in path
+    )
+    if base in _WRAPPED_BUILD_TOOLS or (is_program and not interpreter.any_script_name):
+        return Delegated((path, *arguments))
     judged = script_runs_tests if interpreter.any_script_name else program_runs_suite
     if not judged(path) or not HELP_FLAGS.isdisjoint(arguments):
         return None

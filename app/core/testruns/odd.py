@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Final
 
 from app.core.shell_line import Words
@@ -229,7 +230,7 @@ def _cargo(words: Words) -> Delegated | None:
         return Delegated((words[0], *words[2:]))
     if words[1:2] != ("watch",):
         return None
-    for option, value in zip(words[2:], words[3:], strict=False):
+    for option, value in pairwise(words[2:]):
         if option in {"-x", "--exec"} and value.split()[:1] != ["watch"]:
             return Delegated((words[0], *value.split()))
     return None

@@ -22,9 +22,7 @@ class Outcome(StrEnum):
     """No evidence. Not a pass."""
 
 
-_COLOURS: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])"
-)
+_COLOURS: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 _CANNOT_START: Final = frozenset({126, 127})
 """The shell's own: found but not executable, not found."""
@@ -41,7 +39,7 @@ _NO_TESTS: Final = re.compile(
     "|".join(
         (
             r"^collected 0 items",
-            r"\bno tests? (?:files? |suites? |cases? |were )?(?:found|collected|specified|to run)\b",
+            r"\bno tests? (?:files? |suites? |cases? |were )?(?:found|collected|specified|to run)",
             r"^Tests are skipped\.",
             r"\bNo test is available\b",
             r"\[no test(?:s to run| files)\]",
@@ -58,7 +56,8 @@ _CANNOT_RUN: Final = re.compile(
     r"""(?:command\ not\ found|:\ not\ found$|[Nn]o\ such\ file\ or\ directory|No\ module\ named
     |ModuleNotFoundError|Permission\ denied|cannot\ execute|[Uu]nknown\ command
     |JAVA_HOME\ (?:is\ not|environment\ variable\ is\ not)|Unable\ to\ locate\ a\ Java
-    |No\ compiler\ is\ provided|[Mm]issing\ script:|Couldn't\ find\ a\ script|Command\ ".*"\ not\ found
+    |No\ compiler\ is\ provided|[Mm]issing\ script:|Couldn't\ find\ a\ script
+    |Command\ ".*"\ not\ found
     |Could\ not\ read\ package\.json|No\ rule\ to\ make\ target|could\ not\ find\ `Cargo\.toml`
     |no\ such\ (?:sub)?command|cannot\ find\ main\ module|Cannot\ find\ module
     |Could\ not\ (?:resolve\ dependencies|find\ or\ load\ main\ class|find\ (?:gem|task))
@@ -75,7 +74,8 @@ _PRINTED_STATUS: Final = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _FAILING_BUILD: Final = re.compile(
-    r"There (?:were|are) (?:failing tests|test failures)|^FAIL(?:ED|URE)?\b(?!.*\[(?:build|setup) failed\])|Some tests failed",
+    r"There (?:were|are) (?:failing tests|test failures)|Some tests failed"
+    r"|^FAIL(?:ED|URE)?\b(?!.*\[(?:build|setup) failed\])",
     re.MULTILINE,
 )
 _SUCCEEDING_BUILD: Final = re.compile(r"BUILD SUCCESS(?:FUL)?\b")

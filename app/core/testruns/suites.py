@@ -141,7 +141,7 @@ def _running(root: ShellNode) -> Iterator[SimpleCommand]:
     nothing behind an `exit`, a failing `&&` or a succeeding `||` that can be foreseen."""
     functions: dict[str, ShellNode] = {}
     pending: list[ShellNode] = [root]
-    calls: set[str] = set()
+    called: set[int] = set()
     for _ in range(MAX_VISITS):
         if not pending:
             return
@@ -154,10 +154,10 @@ def _running(root: ShellNode) -> Iterator[SimpleCommand]:
             case SimpleCommand():
                 yield node
                 below = list(children(node))
-                name = node.words[0]
-                if name in functions and name not in calls:
-                    calls.add(name)
-                    below.append(functions[name])
+                body = functions.get(node.words[0])
+                if body is not None and id(body) not in called:
+                    called.add(id(body))
+                    below.append(body)
             case Sequence():
                 below = _until_exit(node.items)
             case AndOr():

@@ -75,7 +75,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
             --junit-report --json-report --seed --repeat --flake-attempts --tags --output-dir""",
         narrows="--focus --skip --label-filter --focus-file --skip-file --tags",
         idle="--dry-run --dryRun",
-        other_verbs="build generate bootstrap version help outline labels unfocus nodot convert gen",
+        other_verbs="build generate bootstrap version help outline labels unfocus nodot convert",
     ),
     program(
         "godog",
@@ -90,8 +90,8 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     program(
         "ctest ctest3",
         valued="""-R --tests-regex -E --exclude-regex -L --label-regex -LE --label-exclude -I
-            --tests-information -C --build-config -j --parallel --timeout --test-dir -T --test-action
-            -M --test-model -S --script -D --dashboard -O --output-log --output-junit --preset
+            --tests-information -C --build-config -j --parallel --timeout --test-dir -T
+            --test-action -M --test-model -S --script -D --dashboard -O --output-log --output-junit --preset
             --repeat -FA -FS -FC --resource-spec-file --stop-time --schedule-random-seed""",
         narrows="-R --tests-regex -E --exclude-regex -L --label-regex -LE --label-exclude -I "
         "--rerun-failed --tests-information",

@@ -32,7 +32,8 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     goal(
         "gradle gradlew",
         valued="""-p --project-dir -b --build-file -c --settings-file -I --init-script -P -D -g
-            --gradle-user-home --tests -x --exclude-task --task --max-workers --console --configuration
+            --gradle-user-home --tests -x --exclude-task --task --max-workers --console
+            --configuration
             --include-build --project-cache-dir --warning-mode --priority""",
         narrows="--tests -p --project-dir",
         idle="-m --dry-run -? -v --status --stop --test-dry-run --gui",

@@ -12,10 +12,10 @@ RUNNERS: Final[tuple[Runner, ...]] = (
             --dist --numprocesses --log-level --log-cli-level --log-file --basetemp --capture
             --import-mode --ds --reruns --override-ini --config-file --splits --group --color
             --randomly-seed --html --pdbcls --verbosity --show-capture --last-failed-no-failures""",
-        narrows="-k -m --deselect --ignore --ignore-glob --lf --last-failed --sw --stepwise --group",
+        narrows="-k -m --deselect --ignore --ignore-glob --lf --last-failed --sw --stepwise",
         idle="""--co --collect-only --collectonly --fixtures --funcargs --fixtures-per-test
-            --markers -V --setup-plan --setup-only --cache-show --cache-clear-only --trace-config-only
-            --generate-missing --list-tests""",
+            --markers -V --setup-plan --setup-only --cache-show --generate-missing
+             --list-tests""",
     ),
     program(
         "unittest",
@@ -40,8 +40,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     program(
         "robot pabot",
         valued="""-t --test -s --suite -i --include -e --exclude -d --outputdir -v --variable -A
-            --argumentfile -P --pythonpath --processes -L --loglevel -o --output -l --log -r --report
-            -x --xunit -N --name --listener""",
+            --argumentfile -P --pythonpath --processes -L --loglevel -o --output -l --log -r -x --xunit -N --name --listener""",
         narrows="-t --test -s --suite -i --include -e --exclude",
         idle="--dryrun --dry-run",
     ),
@@ -59,7 +58,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "test",
         "behave",
         "jenkins",
-        valued="--settings --pythonpath --tag --exclude-tag -k --parallel -v --verbosity -p --pattern -t",
+        valued="--settings --pythonpath --tag --exclude-tag -k --parallel -v -p --pattern -t",
         narrows="--tag --exclude-tag -k -p --pattern",
     ),
     verb("flask quart", "test"),

@@ -64,8 +64,9 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     verb("mutant", "run"),
     program(
         "phpunit simple-phpunit paratest",
-        valued="""--filter --exclude-filter --testsuite --exclude-testsuite --group --exclude-group -c
-            --configuration --bootstrap --log-junit --coverage-html --coverage-clover --coverage-text
+        valued="""--filter --exclude-filter --testsuite --exclude-testsuite --group --exclude-group
+            -c --configuration --bootstrap --log-junit --coverage-html --coverage-clover
+            --coverage-text
             -d --order-by --random-order-seed -p --processes --runner --cache-directory
             --coverage-xml --printer --include-path --testdox-html --coverage-filter""",
         narrows="--filter --exclude-filter --testsuite --exclude-testsuite --group --exclude-group",
