@@ -206,9 +206,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, json.dumps(content).encode(), {})
 
     def _send(self, status: int, content: bytes, headers: Mapping[str, str]) -> None:
-        self._begin(
-            status, "application/json", {"Content-Length": str(len(content)), **headers}
-        )
+        self._begin(status, "application/json", {"Content-Length": str(len(content)), **headers})
         if self.command != "HEAD":
             self.wfile.write(content)
 

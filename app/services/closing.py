@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from typing import Final
 
-from app.core.agent import Agent
+from app.core.agent import Agent, AgentId
 from app.core.blocking import circle
 from app.core.counters import fold
 from app.core.events import (
@@ -125,6 +125,19 @@ class Closing:
             [*self._ended("cancelled", "", kept), Finished(at=now, why=why)],
             Changes(sha=kept.sha),
         )
+
+    async def keep_after_the_end(self, agent_id: AgentId) -> None:
+        """Keep what an agent did between its end from outside and the end of its last process.
+
+        A running segment calls this when it sees that its agent was moved on.
+        """
+        agent = await self._world.store.agent(agent_id)
+        if agent is None or not agent.is_final:
+            return
+        kept = await self._keep(agent)
+        if kept.is_pushed and kept.sha is not None and kept.sha != agent.sha:
+            await self._world.store.note_head(agent.id, None, kept.sha)
+            await self._world.engine.enqueue(Work.to_publish(agent.id, f"kept:{kept.sha}"))
 
     async def finish(self, agent: Agent, why: str) -> Agent | None:
         """Merged, or waited for long enough."""

@@ -232,7 +232,8 @@ async def test_answers_of_which_nothing_runs_end_the_turn(local: World) -> None:
 
 
 async def test_a_turn_ends_at_its_bound_of_model_calls(local: World) -> None:
-    play(local, story(*[calls(bash("true"), say=f"step {n}") for n in range(60)]))
+    look = Call("view", {"path": "."})
+    play(local, story(*[calls(look, say=f"step {n}") for n in range(60)]))
     async with local.session() as session:
         assert await session.turn("SCENARIO:story", 3) == Halted("step 2")
         assert len(local.gate.usage) == 3

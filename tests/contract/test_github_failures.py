@@ -78,6 +78,11 @@ async def test_a_limit_says_when_to_come_back(
     assert failure.resets_at == NOON + timedelta(seconds=seconds)
 
 
+async def test_too_many_requests_is_a_limit_without_any_words() -> None:
+    failure = await failure_of(lambda request: httpx.Response(429))
+    assert isinstance(failure, RateLimited)
+
+
 @pytest.mark.parametrize(
     ("status", "message"),
     [

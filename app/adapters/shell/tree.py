@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 from typing import Final
@@ -11,6 +10,15 @@ from typing import Final
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from app.adapters.shell.nodes import (
+    MAX_NODES,
+    behind_heredoc,
+    constant_variables,
+    decoded,
+    members_of,
+    stages_of,
+    writes_its_input,
+)
 from app.adapters.shell.unwrap import Text, unwrap
 from app.adapters.shell.words import WordReader
 from app.core.shell_line import (
@@ -33,7 +41,6 @@ from app.core.shell_line import (
 )
 from app.core.testruns.wordset import word_set
 
-MAX_NODES: Final = 20_000
 MAX_DEPTH: Final = 60
 MAX_NESTED_SHELLS: Final = 4
 MAX_WRAPPERS: Final = 12
@@ -83,7 +90,7 @@ class TreeReader:
         root = Parser(_LANGUAGE).parse(text.encode(errors="replace")).root_node
         self.budget.complete &= not root.has_error
         if "=" in text and "$" in text:
-            self.variables.update(_constant_variables(root, self.words))
+            self.variables.update(constant_variables(root, self.words))
         return self._statements(root.children)
 
     # statements
@@ -119,7 +126,7 @@ class TreeReader:
             case "list":
                 return self._list(node, fed)
             case "pipeline":
-                return self._pipeline(_stages(node), fed)
+                return self._pipeline(stages_of(node), fed)
             case "redirected_statement":
                 return self._redirected(node, fed)
             case "variable_assignment" | "variable_assignments":
@@ -164,7 +171,7 @@ class TreeReader:
         return self._statement(named[-1], fed) if named else _NOTHING
 
     def _list(self, node: Node, fed: str | None) -> ShellNode:
-        return self._and_or(_members(node), fed)
+        return self._and_or(members_of(node), fed)
 
     def _and_or(self, members: SequenceOf[tuple[bool, Node]], fed: str | None) -> ShellNode:
         last = len(members) - 1
@@ -177,7 +184,7 @@ class TreeReader:
     def _pipeline(self, stages: SequenceOf[Node], fed: str | None) -> ShellNode:
         """Gives back to an and-or list, or to `!`, what the grammar took into the pipeline."""
         first = stages[0]
-        members = _members(first)
+        members = members_of(first)
         if len(members) > 1:
             before = members[:-1]
             read = [(wants, self._statement(member)) for wants, member in before]
@@ -200,7 +207,7 @@ class TreeReader:
         for redirect in node.children_by_field_name("redirect"):
             if redirect.type == "heredoc_redirect":
                 fed = self._heredoc(redirect)
-                after += _behind_heredoc(redirect)
+                after += behind_heredoc(redirect)
             elif redirect.type == "herestring_redirect":
                 fed = self._herestring(redirect)
             else:
@@ -216,16 +223,16 @@ class TreeReader:
         """`cat <<EOF | bash && ls`: what follows on the line stands inside the redirection."""
         if after[0].type == "|":
             rest = after[1:]
-            members = _members(rest[0]) if rest else []
+            members = members_of(rest[0]) if rest else []
             if not members:
                 return self._statement(body, fed)
-            text = fed if _writes_its_input(body) else None
+            text = fed if writes_its_input(body) else None
             piped = Pipeline((self._statement(body, fed), self._statement(members[0][1], text)))
             further = tuple((wants, self._statement(member)) for wants, member in members[1:])
             return AndOr(piped, further) if further else piped
         read = self._statement(body, fed)
         wants_success = after[0].type == "&&"
-        rest_members = [m for node in after[1:] for m in _members(node)]
+        rest_members = [m for node in after[1:] for m in members_of(node)]
         further = tuple(
             (wants_success if i == 0 else wants, self._statement(member))
             for i, (wants, member) in enumerate(rest_members)
@@ -239,7 +246,7 @@ class TreeReader:
             name, value = part.child_by_field_name("name"), part.child_by_field_name("value")
             if part.type == "variable_assignment" and name is not None:
                 text = "" if value is None else self.words.text(value)
-                values.append((_decoded(name), text))
+                values.append((decoded(name), text))
         return Assignment(tuple(values), self._substitutions(), declared)
 
     def _test(self, node: Node) -> ShellNode:
@@ -248,7 +255,7 @@ class TreeReader:
         while pending and self.budget.take():
             part = pending.pop()
             if part.type == "variable_name":
-                words.append(f"{HOLE}{_decoded(part)}{HOLE}")
+                words.append(f"{HOLE}{decoded(part)}{HOLE}")
             elif part.type in _COMPARED or not part.children:
                 words.append(self.words.text(part))
             else:
@@ -283,7 +290,7 @@ class TreeReader:
         variable = node.child_by_field_name("variable")
         values = node.children_by_field_name("value")
         if node.type == "for_statement" and variable is not None:
-            name = _decoded(variable)
+            name = decoded(variable)
             texts = [text for value in values for text in self.words.split(value)]
             inner = self._substitutions()
             loop = self._for(name, texts, body)
@@ -312,7 +319,7 @@ class TreeReader:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None or body is None:
             return _NOTHING
-        return Function(_decoded(name), self._statement(body))
+        return Function(decoded(name), self._statement(body))
 
     # simple commands
 
@@ -383,7 +390,7 @@ class TreeReader:
 
     def _heredoc(self, redirect: Node) -> str:
         body = next((c for c in redirect.children if c.type == "heredoc_body"), None)
-        return "" if body is None else _decoded(body)
+        return "" if body is None else decoded(body)
 
     def _herestring(self, redirect: Node) -> str:
         named = [child for child in redirect.children if child.is_named]
@@ -395,12 +402,12 @@ class TreeReader:
             redirects = node.children_by_field_name("redirect")
             body = node.child_by_field_name("body")
             if len(redirects) == 1 and redirects[0].type == "heredoc_redirect" and body is not None:
-                return self._heredoc(redirects[0]) if _writes_its_input(body) else None
+                return self._heredoc(redirects[0]) if writes_its_input(body) else None
             return None
         if node.type != "command":
             return None
         name = node.child_by_field_name("name")
-        if name is None or _decoded(name) not in _PRINTERS:
+        if name is None or decoded(name) not in _PRINTERS:
             return None
         waiting = self.words.substitutions
         self.words.substitutions = []
@@ -419,81 +426,3 @@ class TreeReader:
         nodes = self.words.substitutions
         self.words.substitutions = []
         return tuple(self._statement(node) for node in nodes)
-
-
-def _members(node: Node) -> list[tuple[bool, Node]]:
-    """The members of a left-deep and-or list, left to right, each with its operator (`&&`: True).
-
-    A redirection of the whole list belongs to its last member.
-    """
-    members: list[tuple[bool, Node]] = []
-    while True:
-        if node.type == "redirected_statement":
-            body = node.child_by_field_name("body")
-            if body is None or body.type != "list":
-                break
-            node = body
-        if node.type != "list" or len(node.children) < 3:
-            break
-        operator = next((c.type for c in node.children if c.type in {"&&", "||"}), "&&")
-        members.append((operator == "&&", node.children[-1]))
-        node = node.children[0]
-    members.append((True, node))
-    return members[::-1]
-
-
-def _stages(node: Node) -> list[Node]:
-    return [child for child in node.children if child.is_named and child.type != "comment"]
-
-
-def _behind_heredoc(redirect: Node) -> list[Node]:
-    """The operator and what stands behind `<<EOF` on its line."""
-    behind: list[Node] = []
-    for child in redirect.children:
-        if child.type == "pipeline":
-            behind += [c for c in child.children if c.type != "comment"]
-        elif child.type in {"&&", "||"} or (
-            child.is_named and behind and "heredoc" not in child.type
-        ):
-            behind.append(child)
-    return behind
-
-
-def _writes_its_input(node: Node) -> bool:
-    return (node.text or b"").split()[:1] == [b"cat"]
-
-
-_CHANGED_BY: Final = word_set(
-    "postfix_expression unary_expression binary_expression for_statement unset_command"
-)
-_READERS: Final = word_set("read mapfile readarray getopts printf let")
-
-
-def _constant_variables(root: Node, words: WordReader) -> Iterator[tuple[str, str]]:
-    """Variables that one statement sets, to literal text: they mean that text everywhere."""
-    seen: dict[str, str | None] = {}
-    pending = [(root, root)]  # each with its parent, which the library would search from the root
-    for _ in range(MAX_NODES):
-        if not pending:
-            break
-        node, parent = pending.pop()
-        if node.type == "variable_assignment" and parent.type != "command":
-            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-            if name is not None:
-                key = _decoded(name)
-                text = "" if value is None else words.text(value)
-                literal = HOLE not in text and b"+=" not in (node.text or b"")
-                seen[key] = text if literal and key not in seen else None
-                words.substitutions.clear()
-        elif node.type == "variable_name" and parent.type in _CHANGED_BY:
-            seen[_decoded(node)] = None
-        elif node.type == "command_name" and _decoded(node) in _READERS:
-            seen.update(dict.fromkeys(map(_decoded, parent.children)))
-        pending.extend((child, node) for child in node.named_children)
-    else:
-        return iter(())  # too long to know all that changes them
-    return ((name, text) for name, text in seen.items() if text is not None)
-
-
-def _decoded(node: Node) -> str:
-    return (node.text or b"").decode(errors="replace")

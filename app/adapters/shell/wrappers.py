@@ -158,7 +158,7 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     # the shell's own words
     "time": _row(valued="-f --format -o --output"),
     **_each(
-        "nohup builtin { chronic fakeroot catchsegv setsid unbuffer wine winpty "
+        "nohup builtin { ! chronic fakeroot catchsegv setsid unbuffer wine winpty "
         "caffeinate bashcov linux32 linux64 noglob nocorrect - torify proxychains "
         "proxychains4 torsocks dbus-launch trickle vglrun optirun",
         _PLAIN,

@@ -148,7 +148,7 @@ INTERPRETERS: Final[Mapping[str, Interpreter]] = {
         ),
         _interpreter(
             valued="""-r --require --loader --import --experimental-loader --env-file -C
-            --conditions --max-old-space-size --tsconfig -P --project --title --stack-trace-limit""",
+            --conditions --max-old-space-size --tsconfig -P --project --title""",
             code="-e --eval -p --print",
             runs_tests=_JS_CODE,
             idle="-v --version -h --help -c --check",

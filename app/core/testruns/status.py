@@ -7,12 +7,9 @@ and everything else succeeds. Where a status depends on something that cannot be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from app.core.shell_line import (
-    HOLE,
     AndOr,
     Assignment,
     AtExit,
@@ -28,13 +25,17 @@ from app.core.shell_line import (
     ShellNode,
     SimpleCommand,
     Subshell,
-    Words,
     children,
 )
+from app.core.testruns.followed_shell import (
+    BUILTINS,
+    FollowedShell,
+    FunctionReturn,
+    ShellExit,
+    Status,
+    value_of,
+)
 from app.core.testruns.wordset import word_set
-
-Status = int | None
-"""An exit status; None: it cannot be foreseen."""
 
 FAILED: Final = 1
 MAX_STEPS: Final = 20_000
@@ -49,52 +50,14 @@ ANSWERING: Final = word_set(
 """Programs whose exit status is an answer, not a mishap."""
 
 
-class _Exit(Exception):
-    """The shell that is followed ends."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(status)
-        self.status = status
-
-
-class _Return(_Exit):
-    """The function that is followed ends; outside of one, as `exit`."""
-
-
 class _TooLong(Exception):
     """More than `MAX_STEPS` or `MAX_NESTING`."""
-
-
-@dataclass(slots=True)
-class _Shell:
-    """What one shell process knows; a subshell starts as a copy."""
-
-    errexit: bool = False
-    pipefail: bool = False
-    last: Status = 0
-    stages: tuple[Status, ...] = (0,)
-    job: Status = 0
-    """Status of the youngest background job, which `wait $!` gives."""
-    variables: dict[str, str | Status] = field(default_factory=dict)
-    functions: dict[str, ShellNode] = field(default_factory=dict)
-    at_exit: ShellNode | None = None
-
-    def copy(self, *, fresh: bool = False) -> _Shell:
-        return _Shell(
-            errexit=self.errexit and not fresh,
-            pipefail=self.pipefail and not fresh,
-            last=self.last,
-            stages=self.stages,
-            job=self.job,
-            variables=dict(self.variables),
-            functions=dict(self.functions),
-        )
 
 
 def failure_is_visible(line: ShellLine, target: SimpleCommand) -> bool:
     """True when the exit status of `line` is not 0 if `target` runs and fails."""
     try:
-        status = _Follower(line.root, target).run(line.root, _Shell(pipefail=line.pipefail))
+        status = _Follower(line.root, target).run(line.root, FollowedShell(pipefail=line.pipefail))
     except _TooLong:
         return False
     return status is not None and status != 0
@@ -110,24 +73,24 @@ class _Follower:
         self._tested = 0
         """Above 0 inside a condition, where `set -e` is suspended."""
 
-    def run(self, node: ShellNode, shell: _Shell) -> Status:
+    def run(self, node: ShellNode, shell: FollowedShell) -> Status:
         """The status with which a whole shell ends: its EXIT trap included."""
         try:
             status = self._follow(node, shell)
-        except _Exit as exit_:
+        except ShellExit as exit_:
             status = exit_.status
         if shell.at_exit is not None:
             shell.last = status
             try:
                 self._follow(shell.at_exit, shell)
-            except _Exit as exit_:
+            except ShellExit as exit_:
                 status = exit_.status
         return status
 
     def _leads(self, node: ShellNode) -> bool:
         return id(node) in self._leading
 
-    def _follow(self, node: ShellNode, shell: _Shell) -> Status:
+    def _follow(self, node: ShellNode, shell: FollowedShell) -> Status:
         self._steps += 1
         if self._steps > MAX_STEPS or self._nesting >= MAX_NESTING:
             raise _TooLong
@@ -146,10 +109,10 @@ class _Follower:
             and not self._tested
             and isinstance(node, SimpleCommand | Assignment | Pipeline | Subshell)
         ):
-            raise _Exit(status)
+            raise ShellExit(status)
         return status
 
-    def _status(self, node: ShellNode, shell: _Shell) -> Status:
+    def _status(self, node: ShellNode, shell: FollowedShell) -> Status:
         match node:
             case SimpleCommand():
                 return self._command(node, shell)
@@ -193,20 +156,20 @@ class _Follower:
             case _:
                 assert_never(node)
 
-    def _condition(self, node: ShellNode, shell: _Shell) -> Status:
+    def _condition(self, node: ShellNode, shell: FollowedShell) -> Status:
         self._tested += 1
         try:
             return self._follow(node, shell)
         finally:
             self._tested -= 1
 
-    def _command(self, node: SimpleCommand, shell: _Shell) -> Status:
+    def _command(self, node: SimpleCommand, shell: FollowedShell) -> Status:
         for inner in node.inner:
             self.run(inner, shell.copy())
         status = self._ending(node, shell)
         return 0 if node.status_swallowed else status
 
-    def _ending(self, node: SimpleCommand, shell: _Shell) -> Status:
+    def _ending(self, node: SimpleCommand, shell: FollowedShell) -> Status:
         if node is self._target:
             self._failed = True
             return FAILED
@@ -215,25 +178,25 @@ class _Follower:
         name, *rest = node.words
         if name in shell.functions:
             return self._call(shell.functions[name], shell)
-        if name in _BUILTINS:
-            return _BUILTINS[name](tuple(rest), shell)
+        if name in BUILTINS:
+            return BUILTINS[name](tuple(rest), shell)
         return None if name in ANSWERING else 0
 
-    def _call(self, body: ShellNode, shell: _Shell) -> Status:
+    def _call(self, body: ShellNode, shell: FollowedShell) -> Status:
         try:
             return self._follow(body, shell)
-        except _Return as returned:
+        except FunctionReturn as returned:
             return returned.status
 
-    def _assign(self, node: Assignment, shell: _Shell) -> Status:
+    def _assign(self, node: Assignment, shell: FollowedShell) -> Status:
         status: Status = 0
         for inner in node.inner:
             status = self.run(inner, shell.copy())
         for name, value in node.values:
-            shell.variables[name] = _value(value, shell)
+            shell.variables[name] = value_of(value, shell)
         return 0 if node.declared else status
 
-    def _and_or(self, node: AndOr, shell: _Shell) -> Status:
+    def _and_or(self, node: AndOr, shell: FollowedShell) -> Status:
         operands = [(True, node.first), *node.rest]
         status: Status = 0
         for i, (wants_success, operand) in enumerate(operands):
@@ -245,7 +208,7 @@ class _Follower:
             status = self._follow(operand, shell) if last else self._condition(operand, shell)
         return status
 
-    def _pipeline(self, node: Pipeline, shell: _Shell) -> Status:
+    def _pipeline(self, node: Pipeline, shell: FollowedShell) -> Status:
         stages: list[Status] = []
         for stage in node.stages:
             stages.append(self.run(stage, shell.copy()))
@@ -256,7 +219,7 @@ class _Follower:
         known = [status for status in stages if status]
         return known[-1] if known else (None if None in stages else 0)
 
-    def _if(self, node: If, shell: _Shell) -> Status:
+    def _if(self, node: If, shell: FollowedShell) -> Status:
         status = self._condition(node.condition, shell)
         for branch in (node.then, node.otherwise):
             if branch is not None and self._leads(branch) and not self._failed:
@@ -266,7 +229,7 @@ class _Follower:
         taken = node.then if status == 0 else node.otherwise
         return 0 if taken is None else self._follow(taken, shell)
 
-    def _loop(self, node: Loop, shell: _Shell) -> Status:
+    def _loop(self, node: Loop, shell: FollowedShell) -> Status:
         if node.condition is None:
             return self._follow(node.body, shell)
         leads_in_condition = self._leads(node.condition)
@@ -299,136 +262,3 @@ def _leading_to(root: ShellNode, target: SimpleCommand) -> frozenset[int]:
         if parent is not None:
             climbing.append(parent)
     return frozenset(leading)
-
-
-def _value(word: str, shell: _Shell) -> str | Status:
-    """A word after expansion: a status where it is one, text where it is literal, else None."""
-    if HOLE not in word:
-        return int(word) if word.isdigit() else word
-    before, name, after = word.split(HOLE, 2) if word.count(HOLE) == 2 else ("", "", "?")
-    if before or after:
-        return None
-    values = [_variable(part, shell) for part in name.split("+")]
-    known = [value for value in values if isinstance(value, int)]
-    if len(values) == 1:
-        return values[0]
-    return max(known) if len(known) == len(values) or any(known) else None
-
-
-def _variable(name: str, shell: _Shell) -> str | Status:
-    if name.isdigit():
-        return int(name)
-    if name == "?":
-        return shell.last
-    if name == "!":
-        return shell.job
-    if name.startswith(("PIPESTATUS[", "pipestatus[")):
-        index = name[len("PIPESTATUS[") :].rstrip("]")
-        if index in {"@", "*"}:
-            return shell.stages[-1] if len(shell.stages) == 1 else None
-        position = int(index) if index.isdigit() else -1
-        return shell.stages[position] if 0 <= position < len(shell.stages) else None
-    if name == "PIPESTATUS":
-        return shell.stages[0]
-    return shell.variables.get(name)
-
-
-def _status_word(words: Words, shell: _Shell) -> Status:
-    """The operand of `exit` and `return`; without one, the last status."""
-    if not words:
-        return shell.last
-    value = _value(words[0], shell)
-    return value % 256 if isinstance(value, int) else None
-
-
-def _exit(words: Words, shell: _Shell) -> Status:
-    raise _Exit(_status_word(words, shell))
-
-
-def _return(words: Words, shell: _Shell) -> Status:
-    raise _Return(_status_word(words, shell))
-
-
-def _set(words: Words, shell: _Shell) -> Status:
-    for i, word in enumerate(words):
-        if word[:1] in {"-", "+"}:
-            on = word[0] == "-"
-            if "e" in word[1:]:
-                shell.errexit = on
-            if word.endswith("o") and words[i + 1 : i + 2] == ("pipefail",):
-                shell.pipefail = on
-            if word.endswith("o") and words[i + 1 : i + 2] == ("errexit",):
-                shell.errexit = on
-    return 0
-
-
-def _wait(words: Words, shell: _Shell) -> Status:
-    operands = [word for word in words if not word.startswith("-")]
-    if not operands:
-        return 0
-    value = _value(operands[-1], shell)
-    return value if isinstance(value, int) else shell.job
-
-
-def _test(words: Words, shell: _Shell) -> Status:
-    """`[ $rc -ne 0 ]`, `[[ "$ok" == true ]]`, `(( rc ))`: comparisons of what is known."""
-    own = tuple(word for word in words if word not in {"]", "]]", "))"})
-    negated = own[:1] == ("!",)
-    own = own[1:] if negated else own
-    result = _compared(own, shell)
-    if result is None:
-        return None
-    return int(result is negated)
-
-
-def _compared(words: Words, shell: _Shell) -> bool | None:
-    if len(words) == 1:
-        value = _value(words[0], shell)
-        return bool(value) if isinstance(value, int) else None
-    if len(words) != 3:
-        return None
-    left, right = _value(words[0], shell), _value(words[2], shell)
-    if left is None or right is None:
-        return None
-    if words[1] in {"-eq", "=", "=="}:
-        return left == right
-    if words[1] in {"-ne", "!="}:
-        return left != right
-    if isinstance(left, int) and isinstance(right, int):
-        return _ORDERS[words[1]](left, right) if words[1] in _ORDERS else None
-    return None
-
-
-_ORDERS: Final = {
-    "-gt": int.__gt__,
-    ">": int.__gt__,
-    "-ge": int.__ge__,
-    ">=": int.__ge__,
-    "-lt": int.__lt__,
-    "<": int.__lt__,
-    "-le": int.__le__,
-    "<=": int.__le__,
-}
-
-
-def _succeed(_words: Words, _shell: _Shell) -> Status:
-    return 0
-
-
-def _fail(_words: Words, _shell: _Shell) -> Status:
-    return 1
-
-
-_BUILTINS: Final[Mapping[str, Callable[[Words, _Shell], Status]]] = {
-    "exit": _exit,
-    "return": _return,
-    "set": _set,
-    "wait": _wait,
-    "test": _test,
-    "[": _test,
-    "[[": _test,
-    "((": _test,
-    "true": _succeed,
-    ":": _succeed,
-    "false": _fail,
-}

@@ -39,8 +39,7 @@ def events(reply: Reply) -> Iterator[Event]:
         index += 1
     for block, call in zip(_call_blocks(reply), reply.answer.calls, strict=True):
         deltas = [
-            {"type": "input_json_delta", "partial_json": piece}
-            for piece in pieces(args_text(call))
+            {"type": "input_json_delta", "partial_json": piece} for piece in pieces(args_text(call))
         ]
         yield from _block(index, {**block, "input": {}}, deltas)
         index += 1

@@ -55,9 +55,7 @@ def edit(workspace: Path, path: str, old: str, new: str) -> None:
 
 
 @contextmanager
-def _opened(
-    workspace: Path, path: str, flags: int, *, make_parents: bool = False
-) -> Iterator[int]:
+def _opened(workspace: Path, path: str, flags: int, *, make_parents: bool = False) -> Iterator[int]:
     """A descriptor of `path` below `workspace`. Raises `FileRefused`."""
     *parents, last = _components(workspace, path)
     try:

@@ -230,9 +230,7 @@ class Turn:
         return shortened(self._text, self._desk.bounds.most_text_characters)
 
 
-async def unless(
-    stop: asyncio.Event, work: Coroutine[object, object, _Result]
-) -> _Result | None:
+async def unless(stop: asyncio.Event, work: Coroutine[object, object, _Result]) -> _Result | None:
     """The result of `work`, or None if `stop` is set first; the work is then cancelled."""
     working = asyncio.create_task(work)
     stopped = asyncio.create_task(stop.wait())

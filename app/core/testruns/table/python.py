@@ -40,7 +40,8 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     program(
         "robot pabot",
         valued="""-t --test -s --suite -i --include -e --exclude -d --outputdir -v --variable -A
-            --argumentfile -P --pythonpath --processes -L --loglevel -o --output -l --log -r -x --xunit -N --name --listener""",
+            --argumentfile -P --pythonpath --processes -L --loglevel -o --output -l --log
+            -r -x --xunit -N --name --listener""",
         narrows="-t --test -s --suite -i --include -e --exclude",
         idle="--dryrun --dry-run",
     ),

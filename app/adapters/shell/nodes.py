@@ -1,0 +1,92 @@
+"""What the grammar's nodes mean where it groups them otherwise than bash does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from tree_sitter import Node
+
+from app.adapters.shell.words import WordReader
+from app.core.shell_line import HOLE
+from app.core.testruns.wordset import word_set
+
+MAX_NODES: Final = 20_000
+
+
+def members_of(node: Node) -> list[tuple[bool, Node]]:
+    """The members of a left-deep and-or list, left to right, each with its operator (`&&`: True).
+
+    A redirection of the whole list belongs to its last member.
+    """
+    members: list[tuple[bool, Node]] = []
+    while True:
+        if node.type == "redirected_statement":
+            body = node.child_by_field_name("body")
+            if body is None or body.type != "list":
+                break
+            node = body
+        if node.type != "list" or len(node.children) < 3:
+            break
+        operator = next((c.type for c in node.children if c.type in {"&&", "||"}), "&&")
+        members.append((operator == "&&", node.children[-1]))
+        node = node.children[0]
+    members.append((True, node))
+    return members[::-1]
+
+
+def stages_of(node: Node) -> list[Node]:
+    return [child for child in node.children if child.is_named and child.type != "comment"]
+
+
+def behind_heredoc(redirect: Node) -> list[Node]:
+    """The operator and what stands behind `<<EOF` on its line."""
+    behind: list[Node] = []
+    for child in redirect.children:
+        if child.type == "pipeline":
+            behind += [c for c in child.children if c.type != "comment"]
+        elif child.type in {"&&", "||"} or (
+            child.is_named and behind and "heredoc" not in child.type
+        ):
+            behind.append(child)
+    return behind
+
+
+def writes_its_input(node: Node) -> bool:
+    return (node.text or b"").split()[:1] == [b"cat"]
+
+
+_CHANGED_BY: Final = word_set(
+    "postfix_expression unary_expression binary_expression for_statement unset_command"
+)
+_READERS: Final = word_set("read mapfile readarray getopts printf let")
+
+
+def constant_variables(root: Node, words: WordReader) -> Iterator[tuple[str, str]]:
+    """Variables that one statement sets, to literal text: they mean that text everywhere."""
+    seen: dict[str, str | None] = {}
+    pending = [(root, root)]  # each with its parent, which the library would search from the root
+    for _ in range(MAX_NODES):
+        if not pending:
+            break
+        node, parent = pending.pop()
+        if node.type == "variable_assignment" and parent.type != "command":
+            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+            if name is not None:
+                key = decoded(name)
+                text = "" if value is None else words.text(value)
+                literal = HOLE not in text and b"+=" not in (node.text or b"")
+                seen[key] = text if literal and key not in seen else None
+                words.substitutions.clear()
+        elif node.type == "variable_name" and parent.type in _CHANGED_BY:
+            seen[decoded(node)] = None
+        elif node.type == "command_name" and decoded(node) in _READERS:
+            seen.update(dict.fromkeys(map(decoded, parent.children)))
+        pending.extend((child, node) for child in node.named_children)
+    else:
+        return iter(())  # too long to know all that changes them
+    return ((name, text) for name, text in seen.items() if text is not None)
+
+
+def decoded(node: Node) -> str:
+    return (node.text or b"").decode(errors="replace")
