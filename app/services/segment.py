@@ -8,10 +8,11 @@ to say what it did, and then everything it started is ended.
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
 from app.core import prompts
 from app.core.agent import Agent
@@ -49,6 +50,8 @@ SETUP_OUTPUT_CHARACTERS: Final = 1_500
 MODEL_CALLS_FOR_A_SUMMARY: Final = 3
 WRAP_UP_SECONDS: Final = 10.0
 """What a draining process gives a running turn to end by itself."""
+
+Answer = TypeVar("Answer")
 
 log = logging.getLogger("squadron.agents")
 
@@ -131,7 +134,7 @@ class Segment:
 
     async def _work(self) -> Result | Halted:
         try:
-            order = await self._order()
+            order = await self._patiently(partial(checkout_order, self._world, self._agent))
             checkout = await self._prepare(order)
         except (WorkspaceFailed, GitHubFailed) as error:
             return Failed(Cause.WORKSPACE_FAILED, f"The workspace could not be prepared: {error}")
@@ -148,28 +151,21 @@ class Segment:
         except (OSError, RuntimeError) as error:
             return Died(f"{type(error).__name__}: {error}")
 
-    async def _order(self) -> CheckoutOrder:
-        for pause in PREPARE_BACKOFF_SECONDS:
-            try:
-                return await checkout_order(self._world, self._agent)
-            except GitHubFailed as error:
-                log.warning("GitHub does not answer: %s", error)
-                await asyncio.sleep(pause)
-        return await checkout_order(self._world, self._agent)
-
     async def _prepare(self, order: CheckoutOrder) -> Checkout:
-        for pause in PREPARE_BACKOFF_SECONDS:
-            try:
-                checkout = await self._world.workspace.prepare(order)
-                break
-            except (WorkspaceFailed, GitHubFailed) as error:
-                log.warning("workspace not ready: %s", error, extra={"agent": order.agent})
-                await asyncio.sleep(pause)
-        else:
-            checkout = await self._world.workspace.prepare(order)
+        checkout = await self._patiently(partial(self._world.workspace.prepare, order))
         self._gate.enter(checkout.directory)
         await self._world.store.note_head(self._agent.id, checkout.base_sha, checkout.head_sha)
         return checkout
+
+    async def _patiently(self, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Ask GitHub or git again for about a minute, then let the failure through."""
+        for pause in PREPARE_BACKOFF_SECONDS:
+            try:
+                return await ask()
+            except (WorkspaceFailed, GitHubFailed) as error:
+                log.warning("not ready: %s", error, extra={"agent": str(self._agent.id)})
+                await asyncio.sleep(pause)
+        return await ask()
 
     async def _set_up(self, order: CheckoutOrder, checkout: Checkout) -> str:
         """Run the role's `setup:` commands; the problem in words, empty if all went well."""

@@ -227,7 +227,18 @@ async def test_open_issues_by_label_and_by_assignee(world: World) -> None:
     assert await github.issues(demo, label="never seen") == []
 
 
-async def test_who_set_a_label_last() -> None:
+async def test_who_set_a_label_last(world: World) -> None:
+    label = "feature: x y"
+    await world.do("writer", "POST", "/labels", {"name": label})
+    number = await world.open_issue()
+    assert await world.github.labeller(world.demo, number, label) is None
+    for who in ("writer", "triager"):
+        await world.do(who, "POST", f"/issues/{number}/labels", {"labels": [label]})
+        assert await world.github.labeller(world.demo, number, label) == who
+        await world.do(who, "DELETE", f"/issues/{number}/labels/feature%3A%20x%20y")
+
+
+async def test_who_set_a_label_last_is_looked_for_on_every_page() -> None:
     label = "feature: x y"
     # Only the second page holds it: most of what happens to an issue are other things.
     pages = {

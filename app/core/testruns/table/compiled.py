@@ -92,7 +92,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         valued="""-R --tests-regex -E --exclude-regex -L --label-regex -LE --label-exclude -I
             --tests-information -C --build-config -j --parallel --timeout --test-dir -T
             --test-action -M --test-model -S --script -D --dashboard -O --output-log --output-junit
-            --preset --repeat -FA -FS -FC --resource-spec-file --stop-time --schedule-random-seed""",
+            --preset --repeat -FA -FS -FC --resource-spec-file --stop-time""",
         narrows="-R --tests-regex -E --exclude-regex -L --label-regex -LE --label-exclude -I "
         "--rerun-failed --tests-information",
         idle="-N --show-only --print-labels --list-presets",
