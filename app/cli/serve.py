@@ -3,7 +3,8 @@
 import asyncio
 import os
 import signal
-from typing import Annotated, Final
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
 
 import typer
 import uvicorn
@@ -15,9 +16,19 @@ from app.cli.failing import fail
 from app.config.settings import SettingsError, load_settings
 from app.web.application import Application
 
-BACKLOG: Final = 2_048
-KEEP_ALIVE_SECONDS: Final = 30
-CONNECTIONS: Final = 1_000
+SERVER_FLAGS: Final[Mapping[str, Any]] = {
+    "loop": "uvloop",
+    "http": "httptools",
+    "ws": "none",
+    "log_config": None,
+    "access_log": False,
+    "server_header": False,
+    "backlog": 2_048,
+    "limit_concurrency": 1_000,
+    "timeout_keep_alive": 30,
+    "timeout_graceful_shutdown": 5,
+}
+"""uvicorn's; the benchmarks measure other applications under the same ones."""
 
 
 def serve(
@@ -30,21 +41,7 @@ def serve(
     """Web, scheduler and worker in one process."""
     log_to_stderr()
     service = _built(runs_agents=not no_worker)
-    uvicorn.run(
-        Application(service),
-        host=host,
-        port=port,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        backlog=BACKLOG,
-        limit_concurrency=CONNECTIONS,
-        timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        timeout_graceful_shutdown=5,
-        loop="uvloop",
-        http="httptools",
-        ws="none",
-    )
+    uvicorn.run(Application(service), host=host, port=port, **SERVER_FLAGS)
 
 
 def worker() -> None:

@@ -46,6 +46,8 @@ class RunningSuite:
     asked: SuiteAsked
     is_cycle: bool
     """Whether it was counted as a fix cycle, to be given back if it passes."""
+    is_suspect: bool
+    """Counted only because its own command line may have changed something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +171,14 @@ def _passed_time(counters: Counters, event: AgentEvent) -> Counters:
 
 def _suite_asked(counters: Counters, call: str, asked: SuiteAsked) -> Counters:
     tests = counters.tests
-    is_cycle = bool(tests.red) and asked.fingerprint != tests.red_fingerprint
+    was_changed = asked.fingerprint != tests.red_fingerprint
+    is_cycle = bool(tests.red) and (was_changed or asked.may_change)
+    run = RunningSuite(call, asked, is_cycle, is_suspect=is_cycle and not was_changed)
     return replace(
         counters,
         test_runs=counters.test_runs + 1,
         fix_cycles=counters.fix_cycles + is_cycle,
-        tests=replace(tests, running=(*tests.running, RunningSuite(call, asked, is_cycle))),
+        tests=replace(tests, running=(*tests.running, run)),
     )
 
 
@@ -193,7 +197,12 @@ def _suite_ended(counters: Counters, ended: ToolEnded) -> Counters:
             tests=Tests(still_red, tests.red_fingerprint if still_red else None, others),
         )
     fingerprint = ended.fingerprint if ended.fingerprint is not None else run.asked.fingerprint
-    return replace(counters, tests=Tests(tests.red | {suite}, fingerprint, others))
+    changed_nothing = run.is_suspect and fingerprint == run.asked.fingerprint
+    return replace(
+        counters,
+        fix_cycles=counters.fix_cycles - changed_nothing,
+        tests=Tests(tests.red | {suite}, fingerprint, others),
+    )
 
 
 def _cut_off(tests: Tests) -> Tests:

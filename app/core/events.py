@@ -107,6 +107,8 @@ class SuiteAsked:
     suite: Suite
     fingerprint: str
     """Identifies the content of the workspace, untracked files included."""
+    may_change: bool = False
+    """The same command line may change files before the tests run (`sed -i … && pytest`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

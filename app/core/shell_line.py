@@ -13,22 +13,7 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 SHELL_TOOLS: Final[frozenset[str]] = frozenset(
-    {
-        "bash",
-        "Bash",
-        "shell",
-        "Shell",
-        "terminal",
-        "run_command",
-        "execute_bash",
-        "run_shell_command",
-        "execute_command",
-        "run_terminal_cmd",
-        "run_in_terminal",
-        "local_shell",
-        "exec_command",
-        "developer__shell",
-    }
+    {"bash", "Bash", "shell", "terminal", "run_command", "execute_bash"}
 )
 """Names under which agent runtimes offer a shell. Any other tool runs no command line."""
 
@@ -53,6 +38,8 @@ class SimpleCommand:
     """The command line that its innermost layer interprets: `bash -c TEXT`, `ssh host TEXT`."""
     status_swallowed: bool = False
     """A wrapper ends with 0 whatever the command did: `find -exec … \\;`, `tmux send-keys`."""
+    writes: bool = False
+    """A redirection sends its output into a file."""
 
     @property
     def words(self) -> Words:

@@ -27,7 +27,7 @@ from app.core.events import (
 )
 from app.core.redact import redact
 from app.core.shell_line import SHELL_TOOLS
-from app.core.testruns import Outcome, Suite, outcome_of, suite_of
+from app.core.testruns import Outcome, Suite, may_change, outcome_of, suite_of
 from app.ports import (
     Clock,
     ModelUsage,
@@ -186,10 +186,15 @@ class BreakerGate:
         command = call.args.get("command")
         if not isinstance(command, str):
             return None
-        suite = suite_of(self._parse(command), self._agent.assignment.suites)
+        line, rules = self._parse(command), self._agent.assignment.suites
+        suite = suite_of(line, rules)
         if suite is None:
             return None
-        return SuiteAsked(suite=suite, fingerprint=await self._fingerprint())
+        return SuiteAsked(
+            suite=suite,
+            fingerprint=await self._fingerprint(),
+            may_change=may_change(line, rules),
+        )
 
     async def _fingerprint(self) -> str:
         """Without a fingerprint the workspace counts as changed: never in the agent's favour."""

@@ -143,10 +143,12 @@ class Life:
     def ticks(self) -> Verdict:
         return self._judged(Ticked(at=self.now), Layer.TIMER)
 
-    def asks_tests(self, suite: Suite = EVERYTHING, content: str = "v1") -> Verdict:
+    def asks_tests(
+        self, suite: Suite = EVERYTHING, content: str = "v1", *, may_change: bool = False
+    ) -> Verdict:
         """A test run is asked for; `last_call` then names it."""
         call = self._call()
-        asked = SuiteAsked(suite=suite, fingerprint=content)
+        asked = SuiteAsked(suite=suite, fingerprint=content, may_change=may_change)
         ask = ToolAsked(at=self.now, call=call, tool="bash", what="pytest", suite=asked)
         verdict = self._judged(ask)
         if verdict.allowed:

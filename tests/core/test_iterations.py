@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from app.core.breaker import Answer
+from app.core.breaker import Answer, Verdict
 from app.core.counters import fold
 from app.core.events import SegmentStarted, ToolEnded
 from app.core.limits import LimitName
@@ -62,6 +62,38 @@ def test_what_the_run_itself_wrote_is_no_change() -> None:
     life.asks_tests(content="v1")
     life.tests_end(life.last_call, FAILED, left="v1 and a cache")
     life.tests(FAILED, content="v1 and a cache")
+    assert cycles(life) == 0
+
+
+def edits_and_tests(life: Life, before: str, after: str, outcome: Outcome = FAILED) -> Verdict:
+    """`sed -i … && pytest`: the change is made by the same command line."""
+    verdict = life.asks_tests(content=before, may_change=True)
+    if verdict.allowed:
+        life.tests_end(life.last_call, outcome, left=after)
+    return verdict
+
+
+def test_an_edit_and_a_test_run_in_one_command_line_are_a_cycle() -> None:
+    life = begun(replace(NO_LIMITS, max_iterations=3))
+    for version in range(4):
+        assert edits_and_tests(life, f"v{version}", f"v{version + 1}").allowed
+    verdict = edits_and_tests(life, "v4", "v5")
+    assert (verdict.answer, verdict.observed, verdict.maximum) == (Answer.HALT, 3, 3)
+
+
+def test_a_command_line_that_changed_nothing_after_all_was_no_cycle() -> None:
+    life = begun()
+    life.tests(FAILED, content="v1")
+    edits_and_tests(life, "v1", "v1")
+    assert cycles(life) == 0
+    edits_and_tests(life, "v2", "v2")
+    assert cycles(life) == 1, "it was changed before that command line"
+
+
+def test_an_edit_and_a_test_run_in_one_command_line_are_given_back_when_they_pass() -> None:
+    life = begun()
+    life.tests(FAILED, content="v1")
+    edits_and_tests(life, "v1", "v2", PASSED)
     assert cycles(life) == 0
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.shell import parse
-from app.core.testruns import Suite, SuiteRules, covers, suite_of
+from app.core.testruns import Suite, SuiteRules, covers, may_change, suite_of
 
 PROPERTY = settings(deadline=None, derandomize=True, max_examples=200)
 
@@ -113,3 +113,23 @@ def test_a_rule_tells_what_narrows() -> None:
     found = suite_of(parse("python reproduce.py case7"), RULES)
     assert found is not None
     assert found.selectors == ("case7",)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("pytest -q", False),
+        ("cd web && timeout 60 pytest 2>&1 | tail -5", False),
+        ("bash -c 'pytest -q'", False),
+        ("pytest > out.log", False),
+        ("source env/bin/activate; python -m pytest", False),
+        ("sed -i s/a/b/ shapes.py && pytest", True),
+        ("cat > shapes.py <<'EOF'\nx = 1\nEOF\npytest", True),
+        ("cat <<EOF > shapes.py\nx = 1\nEOF\npytest", True),
+        ("(echo 'x = 1' > shapes.py); pytest", True),
+        ("git checkout . && pytest", True),
+        ("python fix.py; pytest", True),
+    ],
+)
+def test_a_line_may_change_something_besides_running_tests(command: str, expected: bool) -> None:
+    assert may_change(parse(command, pipefail=True)) is expected

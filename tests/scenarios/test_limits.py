@@ -77,7 +77,7 @@ def test_fix_test_fail_is_stopped_by_the_hook_at_max_iterations(team: Squad) -> 
             for step in (writes("answer", f"{answer}\n"), runs(f"echo pytest; {TRIES}"))
         ),
         says("One more try."),
-        summary="None of 1, 2 and 3 is the answer.",
+        summary=completes("None of 1, 2 and 3 is the answer."),
     )
     agent, body = handed_over_to_a_human(team, task)
     trip = agent.trip
@@ -128,7 +128,7 @@ def test_the_git_lines_of_the_issue_pick_the_work_up(team: Squad) -> None:
 
 def test_an_agent_that_thinks_and_calls_nothing_is_stopped_by_the_timer(team: Squad) -> None:
     """Seed 002, layer 2; `facts/peers.md` section 4, 5."""
-    task = team.give("thinker", "Think", thinks(60), summary="I thought.")
+    task = team.give("thinker", "Think", thinks(60), summary=says("I thought."))
     agent, body = handed_over_to_a_human(team, task)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.layer) == ("max_active_duration", Layer.TIMER)
@@ -179,7 +179,7 @@ def test_a_warning_reaches_the_model_once(team: Squad) -> None:
 
 def test_max_turns_trips_before_the_model_is_called_again(team: Squad) -> None:
     """`facts/peers.md` section 4, 4."""
-    task = team.give("talker", "Talk", says("Hello."), says("Never asked."), summary="I talked.")
+    task = team.give("talker", "Talk", says("Hello."), says("Never asked."), summary=is_blocked("I talked."))
     agent, body = handed_over_to_a_human(team, task)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.observed, agent.trip.maximum) == ("max_turns", 1, 1)
@@ -202,14 +202,15 @@ def test_after_a_trip_a_running_tool_may_end_and_report_complete_is_the_summary(
                 Call("bash", {"command": "touch never-ran"}),
             ),
         ),
-        completes("What I have is enough."),
+        summary=completes("What I have is enough."),
     )
     agent = team.agent(task)
     until(lambda: team.registry.counters(agent.id).trip, "the trip")
     until(lambda: team.processes(agent.id), "the tool that was allowed runs on")
     team.go("running")
     agent, body = handed_over_to_a_human(team, task)
-    assert "What I have is enough." in agent.summary + body
+    assert agent.summary.startswith("What I have is enough.")
+    assert "- Agent summary: What I have is enough." in body
     assert not (team.workspace(agent.id) / "never-ran").exists()
 
 
@@ -228,7 +229,7 @@ def test_after_summary_wait_everything_that_the_agent_started_is_ended(team: Squ
         ),
     )
     agent = team.agent(task)
-    until(lambda: len(team.processes(agent.id)) >= 4, "what the agent started")
+    until(lambda: len(team.processes(agent.id)) >= 3, "what the agent started")
     agent, body = handed_over_to_a_human(team, task)
     assert team.processes(agent.id) == {}
     assert "- Agent summary: no summary provided" in body

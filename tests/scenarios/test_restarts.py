@@ -37,21 +37,20 @@ def used(counters: Counters) -> tuple[float, ...]:
     )
 
 
-def in_the_middle(team: Squad, title: str, name: str) -> tuple[Task, Agent]:
+def in_the_middle(team: Squad, name: str, shell_seconds: int) -> tuple[Task, Agent]:
     """An agent with a commit, with something uncommitted, and with a shell that runs."""
+    begun = team.signal(f"{name}-begun")
     task = team.give(
         "docs",
-        title,
+        f"Something long: {name}",
         writes("one.txt", "committed\n"),
         commits("One"),
         writes("two.txt", "not committed\n"),
-        runs(f"setsid sleep 300 & echo begun > {team.signal(name)}-begun; sleep 300"),
+        runs(f"setsid sleep 300 & echo > {begun}; sleep {shell_seconds}"),
         waits_for(team.signal(name)),
         commits("Two"),
         completes("Both are there."),
     )
-    agent = team.agent(task)
-    begun = team.signal(f"{name}-begun")
     until(begun.exists, "the shell runs", failing=team.check_alive)
     return task, team.agent(task)
 
@@ -63,7 +62,7 @@ def finishes(team: Squad, task: Task, before: Counters, name: str) -> Agent:
     after = team.registry.counters(agent.id)
     pairs = zip(used(before), used(after), strict=True)
     assert all(earlier <= later for earlier, later in pairs), (before, after)
-    files = team.github.sees(f"/repos/octo/demo/pulls/{agent.pull_request}/files")
+    files = team.github.lists(f"/repos/octo/demo/pulls/{agent.pull_request}/files")
     assert {one["filename"] for one in files} == {"one.txt", "two.txt"}
     assert len(team.agents(task)) == len(team.comments(task)) == 1
     return agent
@@ -71,7 +70,7 @@ def finishes(team: Squad, task: Task, before: Counters, name: str) -> Agent:
 
 def test_a_stop_keeps_the_work_and_the_next_start_goes_on(team: Squad) -> None:
     """DESIGN section 6, promises 2 and 5; issue, "Engine": `SIGTERM` drains."""
-    task, agent = in_the_middle(team, "Drain", "drain")
+    task, agent = in_the_middle(team, "drain", shell_seconds=2)
     before = team.registry.counters(agent.id)
     team.service.stop()
     assert team.processes(agent.id) == {}
@@ -85,7 +84,7 @@ def test_a_stop_keeps_the_work_and_the_next_start_goes_on(team: Squad) -> None:
 
 def test_after_kill_9_the_orphans_are_gone_and_the_same_segment_goes_on(team: Squad) -> None:
     """DESIGN section 6, promise 2; `facts/peers.md` section 4, 9 and 10."""
-    task, agent = in_the_middle(team, "Kill", "kill")
+    task, agent = in_the_middle(team, "kill", shell_seconds=300)
     before = team.registry.counters(agent.id)
     team.service.kill()
     orphans = team.processes(agent.id)
@@ -129,19 +128,8 @@ def test_what_happened_while_nobody_listened_is_found_in_one_pass(team: Squad) -
     ):
         team.until(task, state)
     assert team.agent(new).started_by == "maria"
-    first = team.service.lines()[::-1]
-    pass_ = next(line for line in first[::-1] if line in first[: _since_start(first)]
-                 and line["message"] == "reconciled")
-    assert pass_["repairs"] >= 4
-
-    until(
-        lambda: team.reconciles(2)[-1]["repairs"] == 0,
-        "a pass that has nothing to repair",
-    )
-    assert [one["repairs"] for one in team.reconciles(2)] == [0, 0]
+    team.until_logged("reconciled", why="start", repairs=4)
+    assert [one["repairs"] for one in team.reconciles(2)] == [0, 0], "nothing is left to repair"
     for task in (sleeper, merged, gone, new):
         assert len(team.comments(task)) == len(team.agents(task)) == 1
 
-
-def _since_start(newest_first: list[dict[str, object]]) -> int:
-    return next(n for n, line in enumerate(newest_first) if line["message"] == "serving")

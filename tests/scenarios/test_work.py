@@ -112,7 +112,7 @@ def test_two_roles_on_one_issue_do_not_touch_each_other(team: Squad) -> None:
     assert len({agent.branch for agent in agents}) == 2
     assert len({agent.pull_request for agent in agents}) == 2
     for task, agent in zip((writer, helper), agents, strict=True):
-        [file] = team.github.sees(f"/repos/octo/demo/pulls/{agent.pull_request}/files")
+        [file] = team.github.lists(f"/repos/octo/demo/pulls/{agent.pull_request}/files")
         assert str(agent.id) in file["patch"]
     number = agents[0].pull_request
     team.github.does("maria", "PATCH", f"/repos/octo/demo/pulls/{number}", {"state": "closed"})

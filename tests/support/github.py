@@ -56,15 +56,16 @@ class GitHub:
         return answer.json() if answer.content else None
 
     def sees(self, path: str) -> Json:
-        """What anybody with a browser sees, all pages of it."""
+        """What anybody with a browser sees at one address."""
+        return self.does("maria", "GET", path)
+
+    def lists(self, path: str, within: str = "") -> list[Json]:
+        """The same of a list, which has to fit on one page; `within`: the key it stands under."""
         mark = "&" if "?" in path else "?"
-        answer = self._clients["maria"].get(f"{path}{mark}per_page=100")
+        answer = self.asks("maria", "GET", f"{path}{mark}per_page=100")
         assert answer.is_success, f"{path}: {answer.status_code} {answer.text}"
-        found = answer.json()
-        while "next" in answer.links:
-            answer = self._clients["maria"].get(answer.links["next"]["url"])
-            found += answer.json()
-        return found
+        assert "next" not in answer.links, f"{path}: the list goes on"
+        return list(answer.json()[within] if within else answer.json())
 
     def silently(self, login: str, method: str, path: str, content: Json = None) -> None:
         """The same as `does`, but no webhook tells of it."""
@@ -77,21 +78,21 @@ class GitHub:
 
     def comments(self, repository: str, issue: int) -> list[Json]:
         """Comments that our App wrote, oldest first."""
-        found = self.sees(f"/repos/{repository}/issues/{issue}/comments")
+        found = self.lists(f"/repos/{repository}/issues/{issue}/comments")
         return [one for one in found if one["user"]["login"] == BOT]
 
     def checks(self, repository: str, ref: str, role: str) -> list[Json]:
         """Check runs of a role on a commit or the head of a branch."""
         place = urllib.parse.quote(ref, safe="")
-        found = self.sees(
+        return self.lists(
             f"/repos/{repository}/commits/{place}/check-runs?filter=all"
-            f"&check_name=squadron%2F{role}"
+            f"&check_name=squadron%2F{role}",
+            within="check_runs",
         )
-        return list(found["check_runs"])
 
     def escalations(self, repository: str, issue: int) -> list[Json]:
         """Open needs-human issues about an issue."""
-        found = self.sees(f"/repos/{repository}/issues?state=open&labels=needs-human")
+        found = self.lists(f"/repos/{repository}/issues?state=open&labels=needs-human")
         return [
             one
             for one in found
@@ -100,7 +101,7 @@ class GitHub:
 
     def commits(self, repository: str, branch: str) -> list[Json]:
         """Commits of a branch, newest first."""
-        return list(self.sees(f"/repos/{repository}/commits?sha={urllib.parse.quote(branch)}"))
+        return self.lists(f"/repos/{repository}/commits?sha={urllib.parse.quote(branch)}")
 
     def clone(self, repository: str) -> Path:
         """A person's clone of a repository, made anew."""

@@ -111,16 +111,19 @@ class Squad:
         self,
         title: str,
         *steps: Step | ComputedStep,
-        summary: str = "This is what I did.",
+        summary: Answer = Answer("This is what I did."),
         body: str = "",
         by: str = "maria",
         labels: tuple[str, ...] = (),
         repository: str = REPOSITORY,
     ) -> Task:
-        """Somebody opens an issue; whatever agent works on it takes these steps."""
+        """Somebody opens an issue; whatever agent works on it takes these steps.
+
+        `summary`: the model's answer when it is asked for one after a trip.
+        """
         name = f"story-{next(self._numbers)}"
         self.model.scripts = Scripts(
-            (*self.model.scripts.scripts, Script(name, steps, Answer(summary))),
+            (*self.model.scripts.scripts, Script(name, steps, summary)),
             (SUMMARY_MARK, COMPACTION_MARK),
         )
         content = {"title": title, "body": f"SCENARIO:{name}\n{body}", "labels": [*labels]}

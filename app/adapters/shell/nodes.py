@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from tree_sitter import Node
 
 from app.adapters.shell.words import WordReader
-from app.core.shell_line import HOLE
+from app.core.shell_line import (
+    HOLE,
+    AndOr,
+    Pipeline,
+    Sequence,
+    ShellNode,
+    SimpleCommand,
+    Subshell,
+)
 from app.core.testruns.wordset import word_set
 
 MAX_NODES: Final = 20_000
@@ -50,6 +59,35 @@ def behind_heredoc(redirect: Node) -> list[Node]:
         ):
             behind.append(child)
     return behind
+
+
+def writes_a_file(redirect: Node) -> bool:
+    """`> f`, `>> f`, `&> f`, also behind `<<EOF`; not `2>&1`, nor a device."""
+    if redirect.type == "heredoc_redirect":
+        return any(map(writes_a_file, redirect.children))
+    if redirect.type != "file_redirect":
+        return False
+    operators = {child.type for child in redirect.children}
+    target = redirect.child_by_field_name("destination")
+    is_device = target is not None and (target.text or b"").startswith(b"/dev/")
+    return not is_device and not operators.isdisjoint({">", ">>", ">|", "&>", "&>>"})
+
+
+def with_output_in_a_file(node: ShellNode) -> ShellNode:
+    """The statement whose output a redirection takes, marked as writing a file."""
+    match node:
+        case SimpleCommand():
+            return replace(node, writes=True)
+        case Sequence(items=(*before, last)):
+            return Sequence((*before, with_output_in_a_file(last)))
+        case Pipeline(stages=(*before, last)):
+            return Pipeline((*before, with_output_in_a_file(last)))
+        case AndOr(first=first, rest=(*before, (operator, last))):
+            return AndOr(first, (*before, (operator, with_output_in_a_file(last))))
+        case Subshell(body=body):
+            return replace(node, body=with_output_in_a_file(body))
+        case _:
+            return node
 
 
 def writes_its_input(node: Node) -> bool:

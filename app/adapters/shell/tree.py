@@ -17,6 +17,8 @@ from app.adapters.shell.nodes import (
     decoded,
     members_of,
     stages_of,
+    with_output_in_a_file,
+    writes_a_file,
     writes_its_input,
 )
 from app.adapters.shell.unwrap import Text, unwrap
@@ -217,6 +219,8 @@ class TreeReader:
         if after:
             return self._continued(body, after, fed)
         read = self._statement(body, fed)
+        if any(map(writes_a_file, node.children_by_field_name("redirect"))):
+            read = with_output_in_a_file(read)
         return Sequence((*effects, read)) if effects else read
 
     def _continued(self, body: Node, after: SequenceOf[Node], fed: str | None) -> ShellNode:

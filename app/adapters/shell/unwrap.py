@@ -158,7 +158,8 @@ def _start(wrapper: Wrapper, started: Words, swallows: bool, fed: str | None) ->
             return Unwrapped(started + extra, swallows)
         case Takes.TEXT:
             if started:
-                return Unwrapped(Text((" ".join(started),)), swallows)
+                line = " ".join((*started, ARGUMENTS_OF_RUN) if wrapper.appends else started)
+                return Unwrapped(Text((line,)), swallows)
             return None if fed is None else Unwrapped(Text((fed,)), swallows)
         case Takes.TEXTS:
             return Unwrapped(Text(tuple(started)), swallows) if started else None

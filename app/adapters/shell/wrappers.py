@@ -241,6 +241,7 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
         ),
     ),
     "parallel": _row(
+        Takes.TEXT,
         valued="-j --jobs -a --arg-file -N -n --delay --timeout --retries --joblog "
         "--results --colsep -I --tmpdir --halt",
         appends=True,
@@ -297,6 +298,7 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
         },
     ),
     # environments
+    "rustup": _row(verbs={"run": _row(operands=1)}),
     "direnv": _row(verbs={"exec": _row(operands=1)}),
     **_each("asdf rbenv pyenv nodenv goenv plenv jenv tfenv phpenv", _row(verbs={"exec": _PLAIN})),
     **_each(

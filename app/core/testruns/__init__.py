@@ -5,6 +5,6 @@ how shells and test runners work (tables per ecosystem under `table/`), never si
 """
 
 from app.core.testruns.outcomes import Outcome, outcome_of
-from app.core.testruns.suites import Suite, SuiteRules, covers, suite_of
+from app.core.testruns.suites import Suite, SuiteRules, covers, may_change, suite_of
 
-__all__ = ["Outcome", "Suite", "SuiteRules", "covers", "outcome_of", "suite_of"]
+__all__ = ["Outcome", "Suite", "SuiteRules", "covers", "may_change", "outcome_of", "suite_of"]

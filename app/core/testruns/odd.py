@@ -118,7 +118,8 @@ _SBT_TEST: Final = re.compile(
 
 def _sbt(words: Words) -> Asked | None:
     """Each word is a command; `;` separates further ones, `+` and `~` repeat it."""
-    commands = [part.strip().lstrip("+~ ") for word in words[1:] for part in word.split(";")]
+    parts = [part for word in words[1:] for part in word.split(";")]
+    commands = [re.sub(r"\s*/\s*", "/", part).strip().lstrip("+~ ") for part in parts]
     tests = [command for command in commands if _SBT_TEST.fullmatch(command)]
     if not tests or not HELP_FLAGS.isdisjoint(words):
         return None
@@ -236,6 +237,17 @@ def _cargo(words: Words) -> Delegated | None:
     return None
 
 
+def _compose(words: Words) -> Asked | None:
+    """`docker compose run --rm tests`: a service that is there to run the tests."""
+    operands = [word for word in words[1:] if not word.startswith("-")]
+    if "run" not in operands or (words[0].endswith("docker") and "compose" not in operands):
+        return None
+    service = operands[operands.index("run") + 1 :]
+    if len(service) != 1 or words[-1] != service[0] or not names_tests(service[0]):
+        return None
+    return Asked(f"compose run {service[0]}", frozenset())
+
+
 _MAVEN_PLUGIN: Final = re.compile(
     r"[\w.]+:(?:maven-)?(\w+?)(?:-maven)?-plugin:(?:[\d.\w-]+:)?([\w-]+)"
 )
@@ -276,6 +288,7 @@ ODD: Final[Mapping[str, Reader]] = {
     "mix": _mix,
     "go": _go,
     "cargo": _cargo,
+    **dict.fromkeys(("docker", "docker-compose", "podman", "podman-compose"), _compose),
     **dict.fromkeys(("mvn", "mvnw", "mvnd"), _maven),
     **dict.fromkeys(("gradle", "gradlew"), _gradle),
 }

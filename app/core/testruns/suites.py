@@ -23,7 +23,15 @@ from app.core.testruns.judge import judge, program_name
 from app.core.testruns.names import base_name
 from app.core.testruns.runner import Asked
 from app.core.testruns.status import failure_is_visible
+from app.core.testruns.wordset import word_set
 
+HARMLESS: Final = word_set(
+    """[ [[ . : awk basename cat cd cut date declare df diff dirname du echo egrep env exit export
+    expr false fgrep file find grep head hostname id jq less local ls more nl popd printenv printf
+    ps pushd pwd read readlink realpath return rg seq set shift shopt sleep sort source stat tail
+    test time times tr true type ulimit umask uname uniq unset wait wc whereis which whoami xxd"""
+)
+"""Programs that change no file unless their output is sent into one."""
 MAX_VISITS: Final = 20_000
 """Nodes looked at in one line; function bodies count at each call."""
 
@@ -72,6 +80,21 @@ def suite_of(line: ShellLine, rules: SuiteRules | None = None) -> Suite | None:
         selectors=() if whole else tuple(sorted(_readable(selector) for selector in united)),
         status_visible=line.complete
         and all(failure_is_visible(line, target) for target in targets.values()),
+    )
+
+
+def may_change(line: ShellLine, rules: SuiteRules | None = None) -> bool:
+    """Whether `line` may change files besides running tests: `sed -i … && pytest`.
+
+    Everything may that is no test run and not known to be harmless. So an edit and a test run in
+    one command line cannot pass for a repeat without a change.
+    """
+    rules = rules or SuiteRules()
+    return any(
+        _asked(command, rules) is None
+        and command.starts is None
+        and (command.writes or base_name(command.words[0]) not in HARMLESS)
+        for command in _running(line.root)
     )
 
 

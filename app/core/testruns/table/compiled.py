@@ -4,6 +4,20 @@ from typing import Final
 
 from app.core.testruns.runner import Runner, goal, program, verb
 
+_RUNNING_TARGETS: Final = (
+    *("test", "check", "ctest", "RUN_TESTS", "run_tests", "run-tests", "run_unit_tests"),
+    *(
+        "check-all",
+        "check-unit",
+        "check-clang",
+        "check-llvm",
+        "check-lld",
+        "check-mlir",
+        "test-all",
+    ),
+)
+"""Generated builds run their tests under few names; `tests`, `unit_tests` are programs to build."""
+
 RUNNERS: Final[tuple[Runner, ...]] = (
     verb(
         "cargo cross cargo-nextest",
@@ -104,7 +118,14 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         idle="-n --dry-run --just-print --recon -q --question -t --touch -v",
         cluster="bBeikLmnpqrRsStvwd",
     ),
-    goal("ninja samu", valued="-C -f -j -k -l -t -d -w", narrows="-C", idle="-n -t"),
+    goal(
+        "ninja samu",
+        *_RUNNING_TARGETS,
+        named=False,
+        valued="-C -f -j -k -l -t -d -w",
+        narrows="-C",
+        idle="-n -t",
+    ),
     verb(
         "meson muon",
         "test",
@@ -115,6 +136,8 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     ),
     goal(
         "cmake",
+        *_RUNNING_TARGETS,
+        named=False,
         goal_options="--target -t",
         valued="--build -j --parallel --config --preset -S -B -G -D",
         narrows="--build",

@@ -27,7 +27,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         other_verbs="list init bench",
     ),
     program(
-        "mocha _mocha electron-mocha mochapack mocha-webpack",
+        "mocha _mocha ts-mocha electron-mocha mochapack mocha-webpack",
         valued="-g --grep -f --fgrep -r --require -R --reporter -t --timeout -c --config --spec "
         "--ui -u --extension --ignore -j --jobs -O --reporter-options --file -n",
         narrows="-g --grep -f --fgrep --spec --ignore",

@@ -148,6 +148,8 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "eunit,",
         "ct,",
         "proper,",
+        "eunit,ct",
+        "ct,eunit",
         "triq",
         named=False,
         valued="""--module --app --suite --case --group --dir --generator --file --application

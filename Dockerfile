@@ -1,0 +1,39 @@
+# The image of `squadron serve`: the service, git, and nothing that builds.
+#
+#   docker build --tag squadron .
+#   docker run --stop-timeout 90 --publish 8000:8000 --volume squadron:/data \
+#     --env-file squadron.env squadron
+#
+# Agents run inside this container, as its user. What their work needs besides git and Python
+# (compilers, test runners) belongs into an image that is built FROM this one.
+
+FROM python:3.11.14-slim-bookworm AS base
+
+FROM base AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
+RUN python -m venv /opt/squadron
+WORKDIR /src
+COPY pyproject.toml constraints.txt README.md LICENSE ./
+COPY app ./app
+RUN /opt/squadron/bin/pip install --constraint constraints.txt .
+
+FROM base
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends ca-certificates git tini \
+ && rm -rf /var/lib/apt/lists/* \
+ && useradd --uid 10001 --user-group --create-home --shell /usr/sbin/nologin squadron \
+ && install --directory --owner=squadron --group=squadron --mode=0700 /data
+COPY --from=build /opt/squadron /opt/squadron
+ENV PATH=/opt/squadron/bin:$PATH PYTHONUNBUFFERED=1 SQUADRON_DATA_DIR=/data
+USER squadron
+WORKDIR /home/squadron
+VOLUME /data
+EXPOSE 8000
+# SIGTERM makes the service drain: running agents keep their work. That takes up to 70 s,
+# and Docker waits for 10: run with `--stop-timeout 90`, or with `stop_grace_period: 90s`.
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=15s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/healthz', timeout=3)"]
+# tini ends the orphans of agents and hands the signal on.
+ENTRYPOINT ["tini", "--"]
+CMD ["squadron", "serve", "--host", "0.0.0.0", "--port", "8000"]

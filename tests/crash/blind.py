@@ -1,0 +1,33 @@
+"""The control: `squadron` whose look-up of markers finds nothing, so nothing prevents doubles.
+
+Reconciliation looks for doubles with the same look-ups, so it removes none either.
+"""
+
+from collections.abc import Sequence
+
+import app.bootstrap
+from app.adapters.github import GitHubApp
+from app.cli.main import main
+from app.ports import Posted, Repository
+
+
+class Blind(GitHubApp):
+    """GitHub, as somebody sees it who looks for nothing before writing."""
+
+    async def comments(self, repository: Repository, number: int, marker: str) -> Sequence[Posted]:
+        return []
+
+    async def marked_issues(
+        self, repository: Repository, label: str, marker: str
+    ) -> Sequence[Posted]:
+        return []
+
+    async def checks(
+        self, repository: Repository, sha: str, name: str, external_id: str
+    ) -> Sequence[Posted]:
+        return []
+
+
+if __name__ == "__main__":
+    app.bootstrap.GitHubApp = Blind  # type: ignore[misc]
+    main()

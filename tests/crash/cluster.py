@@ -1,0 +1,98 @@
+"""The processes of one Squadron: one on SQLite, two on PostgreSQL, each killed and started again.
+
+Two processes on one machine share the data directory, as they would share a volume: a segment
+that the other one takes over goes on in the same workspace.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from tests.support import processes
+from tests.support.waiting import until
+
+READY_SECONDS = 40.0
+SQUADRON = ("-m", "app.cli.main")
+BLIND = (str(Path(__file__).with_name("blind.py")),)
+
+
+class Member:
+    """One process of the cluster, started any number of times."""
+
+    def __init__(
+        self, command: Sequence[str], environment: Mapping[str, str], log: Path, url: str | None
+    ) -> None:
+        """`url`: of a process that serves HTTP."""
+        self.log = log
+        self._command = [sys.executable, *command]
+        self._environment = environment
+        self._url = url
+        self._process: subprocess.Popen[str] | None = None
+        self._ready_lines = 0
+
+    def start(self) -> None:
+        """Start, and wait for nothing."""
+        assert self._process is None, "it runs already"
+        self._ready_lines = len(self.lines("serving"))
+        with self.log.open("a") as stderr:
+            self._process = processes.start(self._command, self._environment, stderr)
+
+    def until_ready(self) -> None:
+        """Wait until it serves."""
+        until(self.is_ready, "the process serves", within_seconds=READY_SECONDS,
+              failing=self.check_alive)
+
+    def is_ready(self) -> bool:
+        """Whether it serves."""
+        if self._url is None:
+            return len(self.lines("serving")) > self._ready_lines
+        try:
+            return httpx.get(f"{self._url}/readyz", timeout=2).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    def check_alive(self) -> None:
+        """Raises when the process has ended by itself."""
+        process = self._process
+        assert process is None or process.poll() is None, (
+            f"a process ended by itself with {process.poll()}: {self.log.read_text()[-4_000:]}"
+        )
+
+    def kill(self) -> None:
+        """`kill -9` of the process alone; what it had started is an orphan now."""
+        process, self._process = self._process, None
+        assert process is not None, "it does not run"
+        process.kill()
+        process.wait(processes.END_SECONDS)
+        _hang_up(process)
+
+    def end(self) -> int | None:
+        """SIGTERM; the exit code, None if it does not run."""
+        process, self._process = self._process, None
+        return None if process is None else processes.end(process)
+
+    def ended(self) -> int:
+        """The exit code of a process that ends by itself."""
+        process, self._process = self._process, None
+        assert process is not None, "it does not run"
+        exit_code = process.wait(processes.END_SECONDS)
+        _hang_up(process)
+        return exit_code
+
+    def lines(self, message: str) -> list[dict[str, Any]]:
+        """Lines of its log with that message."""
+        found = []
+        for line in self.log.read_text().splitlines() if self.log.exists() else []:
+            if f'"message": "{message}"' in line and line.endswith("}"):
+                found.append(json.loads(line))
+        return found
+
+
+def _hang_up(process: subprocess.Popen[str]) -> None:
+    if process.stdout is not None:
+        process.stdout.close()

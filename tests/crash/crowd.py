@@ -1,0 +1,184 @@
+"""The work of a campaign: many more agents than workers, of every kind, and the people around."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.agent import Agent
+from app.core.events import AgentEvent, ToolEnded, Waits
+from app.core.lifecycle import State
+from app.core.limits import LimitName
+from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.scripted.script import Answer, Script, Scripts
+from app.scripted.server import ScriptedServer
+from tests.support.github import GitHub
+from tests.support.registry import Registry
+from tests.support.squad import TRIES
+from tests.support.steps import commits, completes, is_blocked, runs, says, writes
+
+PERSON = "maria"
+ROLES: Mapping[str, Mapping[str, Any]] = {
+    "builder": {},
+    "reader": {},
+    "waiter": {},
+    "asker": {},
+    "dropped": {},
+    "prepared": {"setup": ["sleep 0.7; echo ready > setup.txt; echo setup.txt >> .git/info/exclude"]},
+    "runaway": {"max_tool_calls": 3, "summary_wait": 5},
+    "racer": {"max_iterations": 1, "summary_wait": 5},
+}
+_LINGERS = "setsid sleep 600 >/dev/null 2>&1 & sleep 0.3"
+"""Leaves a process behind that no process group holds: an orphan when the service is killed."""
+_WORKS = "sleep 0.3"
+
+_TRIES_AGAIN = tuple(
+    step for n in range(9) for step in (runs(f"echo {n} > answer"), runs(f"{_WORKS}; sh {TRIES}"))
+)
+_KINDS: Mapping[str, Callable[[str, int], tuple[Answer, ...]]] = {
+    "builder": lambda name, _: (
+        runs(f"sh {TRIES}"),
+        writes(f"{name}.txt", "built\n"),
+        runs(_LINGERS),
+        runs(f"sh {TRIES}"),
+        commits("Build it"),
+        completes("It is built."),
+    ),
+    "reader": lambda *_: (runs(_LINGERS), runs("cat README.md"), completes("All is well.")),
+    "waiter": lambda _, blocker: (
+        runs(_WORKS),
+        is_blocked("It needs the other one.", blocker),
+        runs(_WORKS),
+        completes("The other one is done, so nothing is left."),
+    ),
+    "asker": lambda *_: (
+        says("Which one?"),
+        says("Red or blue?"),
+        runs(_WORKS),
+        completes("Red it is."),
+    ),
+    "dropped": lambda *_: (
+        writes("half.txt", "half done\n"),
+        runs(f"{_LINGERS}; sleep 1"),
+        runs("sleep 1"),
+        says("Is this still wanted?"),
+        says("I would rather ask."),
+    ),
+    "prepared": lambda name, _: (runs(f"cp setup.txt {name}.txt"), completes("Prepared.")),
+    "runaway": lambda *_: tuple(runs(f"{_WORKS}; echo {n} >> log.txt") for n in range(9)),
+    "racer": lambda *_: (runs(f"{_WORKS}; sh {TRIES}"), *_TRIES_AGAIN),
+}
+FULL_SET: tuple[tuple[str, ...], ...] = (
+    ("builder",), ("runaway",), ("waiter",), ("reader",), ("runaway", "racer"), ("asker",),
+    ("prepared",), ("dropped",), ("racer",),
+)  # fmt: skip
+"""The roles that each issue is labelled for; those of one issue share its story."""
+
+
+@dataclass(slots=True)
+class Post:
+    """One role on one issue, and what people still have to do about it."""
+
+    issue: int
+    role: str
+    blocker: int | None = None
+    is_tended: bool = False
+
+    @property
+    def name(self) -> str:
+        """As `AgentId.post` ends."""
+        return f"#{self.issue}/{self.role}"
+
+
+class Crowd:
+    """Opens issues, answers questions, closes blockers, merges, and takes work away."""
+
+    def __init__(
+        self, seed: int, repository: str, github: GitHub, model: ScriptedServer
+    ) -> None:
+        self.repository = repository
+        self.posts: list[Post] = []
+        self._random = random.Random(seed)
+        self._github = github
+        self._model = model
+
+    def open(self, roles: tuple[str, ...]) -> None:
+        """One more issue, labelled for these roles at once or a moment later."""
+        blocker = self._issue("Somebody else's work", "") if "waiter" in roles else None
+        name = f"story-{len(self._model.scripts.scripts)}"
+        script = Script(name, _KINDS[roles[-1]](name, blocker or 0), Answer("This is what I did."))
+        self._model.scripts = Scripts(
+            (*self._model.scripts.scripts, script), (SUMMARY_MARK, COMPACTION_MARK)
+        )
+        labels = [f"squadron:{role}" for role in roles]
+        at_once = self._random.random() < 0.5
+        number = self._issue(name, f"SCENARIO:{name}\n", labels if at_once else [])
+        if not at_once:
+            self._does("POST", f"issues/{number}/labels", {"labels": labels})
+        self.posts += [Post(number, role, blocker) for role in roles]
+
+    def tend(self, registry: Registry) -> None:
+        """What people do once they see that an agent waits for them; each does it once."""
+        agents = {agent.id.post: agent for agent in registry.agents(self.repository)}
+        for post in self.posts:
+            agent = agents.get(f"{self.repository}{post.name}")
+            if agent is not None and not post.is_tended:
+                self._answer(post, agent, registry)
+
+    def _answer(self, post: Post, agent: Agent, registry: Registry) -> None:
+        match post.role, agent.waits_for:
+            case "waiter", Waits.BLOCKER:
+                self._does("PATCH", f"issues/{post.blocker}", {"state": "closed"})
+            case "asker", Waits.ANSWER:
+                self._does("POST", f"issues/{post.issue}/comments", {"body": "Red."})
+            case "dropped", _ if _has_begun(registry.log(agent.id)):
+                self._does("PATCH", f"issues/{post.issue}", {"state": "closed"})
+            case "builder", Waits.REVIEW if agent.pull_request is not None and post.issue % 2:
+                self._does("PUT", f"pulls/{agent.pull_request}/merge", {})
+            case _:
+                return
+        post.is_tended = True
+
+    def complaint(self, agent: Agent) -> str:
+        """What is wrong with how an agent ended; empty if it is at rest as its story says."""
+        found = (agent.state, agent.waits_for)
+        if agent.trip is not None and agent.trip.limit == "runtime_died":
+            return ""  # DESIGN section 2: three deaths of one segment; counted elsewhere
+        match agent.id.role:
+            case "builder" if agent.id.issue % 2:
+                wanted = (State.COMPLETED, None)
+            case "builder" | "prepared":
+                wanted = (State.SLEEPING, Waits.REVIEW)
+            case "reader" | "waiter" | "asker":
+                wanted = (State.COMPLETED, None)
+            case "dropped":
+                wanted = (State.CANCELLED, None)
+            case _:
+                wanted = (State.ESCALATED, None)
+        if found != wanted:
+            return f"{agent.id} is {found}, not {wanted}: {agent.trip}"
+        if agent.state is State.ESCALATED and not self._is_a_limit(agent):
+            return f"{agent.id} was stopped by {agent.trip}"
+        return ""
+
+    @staticmethod
+    def _is_a_limit(agent: Agent) -> bool:
+        return agent.trip is not None and agent.trip.limit in list(LimitName)
+
+    def _issue(self, title: str, body: str, labels: list[str] | None = None) -> int:
+        content = {"title": title, "body": body, "labels": labels or []}
+        opened = self._does("POST", "issues", content)
+        number: int = opened["number"]
+        return number
+
+    def _does(self, method: str, path: str, content: Any) -> Any:
+        return self._github.does(PERSON, method, f"/repos/{self.repository}/{path}", content)
+
+
+def _has_begun(log: Sequence[AgentEvent]) -> bool:
+    return any(isinstance(event, ToolEnded) for event in log)
+
+
+def shown(counts: Mapping[str, int]) -> str:
+    """A small table in one line."""
+    return ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))

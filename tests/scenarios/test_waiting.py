@@ -1,0 +1,116 @@
+"""Agents that wait for other issues, told by webhooks alone: reconciliation never comes by."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.core.events import Slept, Waits, Woken
+from app.core.lifecycle import State
+from app.scripted.script import Answer, Conversation
+from tests.support.squad import Squad, repository, squad
+from tests.support.steps import completes, is_blocked, runs, says, writes
+from tests.support.waiting import until
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
+    directory = tmp_path_factory.mktemp("waiting")
+    demo = repository({"docs": {}, "code": {}})
+    with squad(directory, {"octo/demo": demo}, reconciliation_seconds=3600) as team:
+        yield team
+
+
+def test_a_blocked_agent_sleeps_wakes_when_the_issue_is_closed_and_hears_the_news(
+    team: Squad,
+) -> None:
+    """Issue, "Sleep and wake"; what it does when it is done, 4."""
+    code = team.give("code", "Code", writes("code.txt", "code\n"), completes("Code."))
+    team.until_handed_over(code)
+    docs = team.give(
+        "docs",
+        "Describe the code",
+        is_blocked("There is no code yet.", code.number),
+        runs("git merge --quiet origin/main && cat code.txt > docs.txt"),
+        completes("Described."),
+    )
+    asleep = team.until(docs, State.SLEEPING, Waits.BLOCKER)
+    team.until_comment(docs, f"Sleeping until #{code.number} is closed.")
+    assert team.processes(asleep.id) == {}
+    team.merge(code)
+    team.until_handed_over(docs)
+    log = team.registry.log(asleep.id)
+    slept = [event for event in log if isinstance(event, Slept)]
+    assert [(one.waits_for, one.blocked_by) for one in slept] == [
+        (Waits.BLOCKER, (code.number,)),
+        (Waits.REVIEW, ()),
+    ]
+    prompts = [
+        message.text
+        for message in team.prompts(docs)[-1].conversation.messages
+        if "You go on with issue" in message.text
+    ]
+    assert len(prompts) == 1
+    assert f"Closed meanwhile: #{code.number}" in prompts[0]
+    assert "code.txt" in prompts[0], "what changed on the default branch is told"
+
+
+def test_two_blockers_wake_after_both(team: Squad) -> None:
+    """`facts/peers.md` section 4, 22."""
+    first, second = team.issue("First"), team.issue("Second")
+    task = team.give(
+        "docs", "Third", is_blocked("Both.", first.number, second.number), completes("Done.")
+    )
+    asleep = team.until(task, State.SLEEPING, Waits.BLOCKER)
+    team.close(first)
+    team.settle()
+    assert team.agent(task).state is State.SLEEPING
+    team.close(second)
+    team.until(task, State.COMPLETED)
+    assert len([one for one in team.registry.log(asleep.id) if isinstance(one, Woken)]) == 1
+
+
+def test_a_blocker_that_is_closed_already_wakes_at_once(team: Squad) -> None:
+    """`facts/peers.md` section 4, 22."""
+    closed = team.issue("Long done")
+    team.close(closed)
+    task = team.give("docs", "Go", is_blocked("That one.", closed.number), completes("Done."))
+    agent = team.until(task, State.COMPLETED)
+    [woken] = [one for one in team.registry.log(agent.id) if isinstance(one, Woken)]
+    assert "closed already" in woken.why
+
+
+def test_waiting_for_oneself_is_refused_and_escalated(team: Squad) -> None:
+    """`facts/peers.md` section 4, 22."""
+
+    def for_itself(_: Conversation) -> Answer:
+        return is_blocked("I wait for me.", task.number)
+
+    task = team.issue("Myself", for_itself).by("docs")
+    team.label(task, "squadron:docs")
+    agent = team.until_escalated(task)
+    assert agent.trip is not None
+    assert agent.trip.limit == "blocked_in_circle"
+    assert f"#{task.number} → #{task.number}" in agent.trip.reason
+    assert [check["conclusion"] for check in team.checks(task)] == ["failure"]
+
+
+def test_waiting_in_a_circle_is_refused_and_escalated(team: Squad) -> None:
+    """`facts/peers.md` section 4, 22."""
+    third = team.issue("C")
+    first = team.give("docs", "A", is_blocked("For C.", third.number), says("Never."))
+    team.until(first, State.SLEEPING, Waits.BLOCKER)
+    second = team.give("docs", "B", is_blocked("For A.", first.number))
+    team.until(second, State.SLEEPING, Waits.BLOCKER)
+    closing = team.issue("C's agent", is_blocked("For B.", second.number))
+    body = team.github.sees(closing.path)["body"]
+    team.github.does("maria", "PATCH", third.path, {"body": body})
+    until(lambda: team.github.sees(third.path)["body"] == body, "the story of C")
+    last = third.by("docs")
+    team.label(last, "squadron:docs")
+    agent = team.until_escalated(last)
+    assert agent.trip is not None
+    assert agent.trip.reason == (
+        f"The agent would wait in a circle: #{third.number} → #{second.number}"
+        f" → #{first.number} → #{third.number}."
+    )
+    assert team.agent(first).state is team.agent(second).state is State.SLEEPING
