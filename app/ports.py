@@ -511,12 +511,15 @@ class Work:
     subject: str
     """Delivery id, agent id, or what caused the pass."""
     segment: int = 0
+    """Of an agent; of a delivery: how often handling it has failed."""
     delay_seconds: float = 0
 
     @classmethod
-    def to_handle(cls, delivery: str) -> "Work":
-        """Route one delivery."""
-        return cls(WorkKind.DELIVERY, f"delivery:{delivery}", delivery)
+    def to_handle(cls, delivery: str, failures: int = 0, delay_seconds: float = 0) -> "Work":
+        """Route one delivery; once more, and later, after each failure."""
+        again = f":again:{failures}" if failures else ""
+        work_id = f"delivery:{delivery}{again}"
+        return cls(WorkKind.DELIVERY, work_id, delivery, failures, delay_seconds)
 
     @classmethod
     def to_run(cls, agent: AgentId, segment: int) -> "Work":

@@ -21,7 +21,15 @@ MOST_TEXT: Final = 60_000
 """GitHub takes 65,536 characters in a body; the rest is for what we add."""
 MOST_TITLE: Final = 250
 
-_MENTION: Final = re.compile(r"@(?=\w)")
+_CALLS: Final = re.compile(r"@(?=\w)|<(?=[/?!a-zA-Z])")
+"""What calls people, and what begins a tag or a comment, which could hide all that follows."""
+_CLOSES: Final = re.compile(
+    r"\b(close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?=:?\s+(?:#|GH-|https?:|[\w.-]+/[\w.-]+#))",
+    re.IGNORECASE,
+)
+"""GitHub's words that close an issue when a pull request or a commit that says them is merged."""
+_NOTHING: Final = "\u200b"
+"""A space without width: nobody sees it, and GitHub no longer reads the word as its own."""
 
 
 def cut(text: str, most: int) -> str:
@@ -30,8 +38,19 @@ def cut(text: str, most: int) -> str:
 
 
 def defused(text: str) -> str:
-    """An agent's words without the power to call people or to hide things from them."""
-    return _MENTION.sub("@\u200b", text.replace("<!--", "&lt;!--"))
+    """Words that others wrote, without the power to call people, hide text or close issues."""
+    calmed = _CALLS.sub(lambda found: found[0] + _NOTHING, text)
+    return _CLOSES.sub(lambda found: found[0][0] + _NOTHING + found[0][1:], calmed)
+
+
+def in_one_line(text: str) -> str:
+    """Words that others wrote, for a place that only one line fits into."""
+    return " ".join(defused(text).split())
+
+
+def said(text: str) -> str:
+    """An agent's words behind a label: what is longer than a line must not swallow the rest."""
+    return defused(text) if "\n" not in text.strip() else f"\n\n{quoted(text.strip())}"
 
 
 def quoted(text: str) -> str:
@@ -58,7 +77,8 @@ def state_sentence(report: Report) -> str:
         case State.CANCELLED:
             return "Cancelled: a human took the work away."
         case State.ESCALATED:
-            return f"Stopped: {agent.trip.reason if agent.trip else 'a human decides.'}"
+            reason = agent.trip.reason if agent.trip else "a human decides."
+            return f"Stopped: {in_one_line(reason)}"
 
 
 def _sleep_sentence(agent: Agent, report: Report) -> str:
@@ -70,7 +90,7 @@ def _sleep_sentence(agent: Agent, report: Report) -> str:
             return f"Handed over as #{agent.pull_request}; waiting for a review."
         case _:
             reason = report.slept.reason if report.slept else ""
-            return f"Waiting for an answer on this issue. {defused(cut(reason, 500))}".rstrip()
+            return f"Waiting for an answer on this issue. {in_one_line(cut(reason, 500))}".rstrip()
 
 
 def limits_table(uses: Iterable[LimitUse]) -> str:
@@ -88,12 +108,13 @@ def work_sentence(report: Report) -> str:
     agent, kept = report.agent, report.kept
     if kept is not None and not kept.pushed:
         return (
-            f"Branch: `{agent.branch}`. **The last work could not be pushed:** {kept.problem}"
+            f"Branch: `{agent.branch}`. **The last work could not be pushed:**"
+            f" {in_one_line(kept.problem)}"
             f" It is kept on Squadron's disk; the branch is at `{_short(agent.sha)}`."
         )
     if agent.sha is None:
         return f"Branch: `{agent.branch}` (not created yet)."
-    problem = f" {kept.problem}" if kept is not None and kept.problem else ""
+    problem = f" {in_one_line(kept.problem)}" if kept is not None and kept.problem else ""
     return (
         f"Branch: `{agent.branch}` at `{_short(agent.sha)}`, verified on GitHub."
         f" Work preserved for human pickup.{problem}"
@@ -108,8 +129,8 @@ def progress_comment(report: Report) -> str:
     parts = [marker(agent.id, EffectName.COMMENT)]
     if agent.state is State.ESCALATED and agent.trip is not None:
         parts += [
-            f"[squadron:{agent.id.role}] ⚠️ Circuit breaker: {agent.trip.reason}",
-            f"Progress: {defused(agent.summary) or 'no summary provided'}",
+            f"[squadron:{agent.id.role}] ⚠️ Circuit breaker: {in_one_line(agent.trip.reason)}",
+            f"Progress: {said(agent.summary) or 'no summary provided'}",
             work_sentence(report),
         ]
     else:
@@ -135,7 +156,7 @@ def _checklist(report: Report) -> str:
         ("workspace ready", counters.turns > 0),
         (f"at work ({counters.tool_calls} tool calls)", counters.tool_calls > 0),
         (f"tests run ({len(report.test_runs)})", bool(report.test_runs)),
-        ("work pushed", kept is not None and kept.pushed),
+        ("work pushed", kept is not None and kept.pushed and not kept.problem),
         ("pull request opened", handed_over),
         ("finished", agent.state is State.COMPLETED),
     )
@@ -146,7 +167,7 @@ def _test_lines(report: Report) -> str:
     if not report.test_runs:
         return ""
     lines = [
-        f"| {number} | `{cut(run.command, 80).replace('|', '¦').replace('`', chr(39))}` |"
+        f"| {number} | `{cut(_in_a_cell(run.command), 80)}` |"
         f" {run.outcome or 'not finished'} | {'yes' if run.changed else 'no'} |"
         for number, run in enumerate(report.test_runs[-12:], max(len(report.test_runs) - 11, 1))
     ]
@@ -154,6 +175,11 @@ def _test_lines(report: Report) -> str:
     return (
         "<details><summary>Test runs</summary>\n\n" + table + "\n".join(lines) + "\n\n</details>"
     )
+
+
+def _in_a_cell(command: str) -> str:
+    """A command line that can end neither its code span nor its cell."""
+    return in_one_line(command).replace("|", "¦").replace("`", "'")
 
 
 def check_name(role: str) -> str:
@@ -177,7 +203,7 @@ def check_summary(report: Report) -> str:
 
 def escalation_title(agent: Agent) -> str:
     """Seed 002: `[needs-human] Agent escalation: #N — reason`."""
-    reason = agent.trip.reason if agent.trip else "stopped"
+    reason = in_one_line(agent.trip.reason) if agent.trip else "stopped"
     return cut(f"[needs-human] Agent escalation: #{agent.id.issue} — {reason}", MOST_TITLE)
 
 
@@ -203,15 +229,16 @@ def escalation_section(report: Report) -> str:
         else ""
     )
     stopped = (
-        f"`{trip.limit}`{figures} — {trip.reason} Seen by the {trip.layer} layer."
+        f"`{trip.limit}`{figures} — {in_one_line(trip.reason)} Seen by the {trip.layer} layer."
         if trip is not None
         else "unknown"
     )
+    summary = said(agent.summary).replace("\n", "\n  ") or "no summary provided"
     fields = [
         f"- Original issue: #{agent.id.issue}",
         f"- Agent role: {agent.id.role}",
         f"- Circuit breaker: {stopped}",
-        f"- Agent summary: {defused(agent.summary) or 'no summary provided'}",
+        f"- Agent summary: {summary}",
         f"- Branch: `{agent.branch}`" + (f" at `{agent.sha}`" if agent.sha else ""),
         f"- Session: preserved on disk (`{agent.id}`)",
     ]
@@ -245,14 +272,15 @@ def pick_up_lines(agent: Agent) -> str:
 
 def pull_request_title(agent: Agent) -> str:
     """The issue's own title."""
-    return cut(defused(agent.assignment.task.title) or f"Work on #{agent.id.issue}", MOST_TITLE)
+    title = in_one_line(agent.assignment.task.title)
+    return cut(title or f"Work on #{agent.id.issue}", MOST_TITLE)
 
 
 def pull_request_body(report: Report) -> str:
     """What was done; merging it closes the issue."""
     agent = report.agent
     commits = report.kept.commits if report.kept is not None else ()
-    done = "\n".join(f"- {defused(cut(subject, 200))}" for subject in commits)
+    done = "\n".join(f"- {in_one_line(cut(subject, 200))}" for subject in commits)
     parts = [
         marker(agent.id, EffectName.PULL_REQUEST),
         quoted(agent.summary),

@@ -46,7 +46,7 @@ class Closing:
     async def complete(self, agent: Agent, summary: str) -> None:
         """Hand over by a pull request, or complete at once if nothing was changed."""
         kept = await self._keep(agent)
-        if not kept.is_pushed:
+        if not kept.is_pushed or (kept.problem and not kept.has_changes):
             await self._sleep(agent, Waits.ANSWER, (), f"Done, but {kept.problem}", summary, kept)
         elif kept.has_changes:
             await self._sleep(agent, Waits.REVIEW, (), "handed over", summary, kept)
@@ -100,17 +100,22 @@ class Closing:
         return await self._move(agent, Signal.INTERRUPTED, [ended], Changes(note=""))
 
     async def escalate(self, agent: Agent, trip: Trip, summary: str) -> Agent | None:
-        """Stop an agent for good. Whichever layer saw it first, this runs once."""
+        """Stop an agent for good. Whichever layer saw it first, this runs once.
+
+        An agent trips at most once: what its log says already counts, not what was seen later.
+        """
         kept = await self._keep_or_branch(agent)
-        said = summary or await self._said_before(agent)
-        trips: list[AgentEvent] = [Tripped(at=self._world.clock.now(), trip=trip)]
+        history = await self._world.store.log(agent.id)
+        first = fold(history).trip
+        trips = [] if first is not None else [Tripped(at=self._world.clock.now(), trip=trip)]
+        trip = first or trip
         return await self._move(
             agent,
             Signal.TRIPPED,
             [*trips, *self._ended(trip.reason, summary, kept)],
             Changes(
                 trip=trip,
-                summary=_bounded(said),
+                summary=_bounded(summary or _said_before(history)),
                 sha=kept.sha,
             ),
         )
@@ -169,12 +174,6 @@ class Closing:
         return await self._world.workspace.keep(
             order, f"Work in progress on #{agent.id.issue} ({agent.id.role})"
         )
-
-    async def _said_before(self, agent: Agent) -> str:
-        """The agent's own last words; a successor's row still holds its predecessor's."""
-        log = await self._world.store.log(agent.id)
-        said = [event.text for event in log if isinstance(event, Summarised)]
-        return said[-1] if said else ""
 
     async def _keep_or_branch(self, agent: Agent) -> KeptWork:
         """As `_keep`; an agent that was stopped before it had a branch gets one, for its check."""
@@ -257,6 +256,12 @@ class Closing:
             },
         )
         return moved
+
+
+def _said_before(history: Sequence[AgentEvent]) -> str:
+    """The agent's own last words; a successor's row still holds its predecessor's."""
+    said = [event.text for event in history if isinstance(event, Summarised)]
+    return said[-1] if said else ""
 
 
 def _bounded(text: str) -> str:

@@ -26,7 +26,7 @@ from app.core.escalation import (
 from app.core.redact import redact
 from app.core.report import Report, report
 from app.core.retry import GiveUp, RetryAt, after
-from app.ports import CheckText, GitHubFailed, Posted, Repository, Work
+from app.ports import CheckText, GitHubFailed, Posted, PullRequest, Repository, Work
 from app.services.failures import failure_of
 from app.services.world import World, repository_of
 
@@ -164,7 +164,8 @@ class Publisher:
             return effect
         repository = repository_of(agent)
         pulls = await github.pull_requests(repository, agent.branch)
-        pull = next((pull for pull in pulls if pull.is_open), None)
+        ours = (pull for pull in pulls if pull.is_open or _was_merged_at(pull, agent.sha))
+        pull = next(ours, None)
         if pull is None:
             pull = await github.open_pull_request(
                 repository,
@@ -281,6 +282,11 @@ def _done(
         due_at=None,
         detail=detail,
     )
+
+
+def _was_merged_at(pull: PullRequest, sha: str | None) -> bool:
+    """Whether somebody merged this very work before the number of the request was noted."""
+    return pull.is_merged and pull.head_sha == sha
 
 
 def _digest(*parts: str) -> str:

@@ -113,13 +113,13 @@ class Reconciliation:
         if not pending:
             if await self._closing.requeue(agent, "its worker is gone"):
                 repairs.note("requeued", agent)
-        elif alive:
-            await self._overdue(agent, repairs)
+        elif not (alive and await self._overdue(agent, repairs)):
+            await self._ended_by_people(agent, repairs)
 
     async def _queued(self, agent: Agent, repairs: Repairs) -> None:
         if await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id):
-            return
-        if await self._closing.requeue(agent, "its work was lost"):
+            await self._ended_by_people(agent, repairs)
+        elif await self._closing.requeue(agent, "its work was lost"):
             repairs.note("requeued", agent)
 
     async def _waiting(self, agent: Agent, repairs: Repairs) -> None:
@@ -129,15 +129,23 @@ class Reconciliation:
             if await self._closing.finish(agent, "The review was waited for long enough."):
                 repairs.note("review over", agent)
             return
-        if agent.pull_request is not None and await self._routing.review_ended(agent):
-            repairs.note("review ended", agent)
+        if await self._ended_by_people(agent, repairs):
             return
-        issue = await self._world.github.issue(repository_of(agent), agent.id.issue)
-        if issue is None or not issue.is_open:
-            if await self._closing.cancel(agent, f"#{agent.id.issue} was closed."):
-                repairs.note("cancelled", agent)
-        elif agent.waits_for is Waits.BLOCKER and await self._routing.wake_if_free(agent):
+        if agent.waits_for is Waits.BLOCKER and await self._routing.wake_if_free(agent):
             repairs.note("woken", agent)
+
+    async def _ended_by_people(self, agent: Agent, repairs: Repairs) -> bool:
+        """Settle an agent whose pull request was merged, or whose issue was closed, unseen."""
+        # The issue is read first: a merge closes it, and must not look like work taken away.
+        issue = await self._world.github.issue(repository_of(agent), agent.id.issue)
+        if await self._routing.review_ended(agent):
+            repairs.note("review ended", agent)
+            return True
+        if issue is not None and issue.is_open:
+            return False
+        if await self._closing.cancel(agent, f"#{agent.id.issue} was closed."):
+            repairs.note("cancelled", agent)
+        return True
 
     async def _overdue(self, agent: Agent, repairs: Repairs) -> bool:
         counters = fold(await self._world.store.log(agent.id))
@@ -149,7 +157,7 @@ class Reconciliation:
         return True
 
     async def _unstarted(self, repairs: Repairs) -> None:
-        """Labelled or assigned issues on which no agent of that role has ever worked."""
+        """Labelled issues on which no agent of that role has ever worked."""
         for repository in await self._world.github.repositories():
             await self._guarded(
                 repository.full_name, partial(self._unstarted_in, repository, repairs)

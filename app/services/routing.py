@@ -2,11 +2,13 @@
 
 import json
 import logging
-from typing import assert_never
+from datetime import timedelta
+from typing import Final, assert_never
 
 from app.core.agent import Agent, Task
 from app.core.events import Waits
 from app.core.lifecycle import LIVE, State
+from app.core.retry import GiveUp, RetryAt, after
 from app.core.signals import (
     ChangesRequested,
     Commented,
@@ -20,11 +22,15 @@ from app.core.signals import (
     Signal,
     read,
 )
-from app.ports import Repository, Work
+from app.ports import Delivery, GitHubFailed, PullRequest, Repository, Work
 from app.services.closing import OURSELVES, Closing
+from app.services.failures import failure_of
 from app.services.plans import Plans
 from app.services.starting import Starting
 from app.services.world import World, repository_of
+
+MOST_LOOKS: Final = 3
+"""After that, reconciliation finds what is left."""
 
 log = logging.getLogger("squadron.routing")
 
@@ -39,14 +45,35 @@ class Routing:
         self._plans = plans
 
     async def handle(self, work: Work) -> None:
-        """Route the delivery that `work` names. May raise `GitHubFailed`: it is tried again."""
+        """Route the delivery that `work` names; again later if GitHub cannot be asked now."""
         delivery = await self._world.store.delivery(work.subject)
         if delivery is None:
             return
+        try:
+            await self._handle(delivery)
+        except GitHubFailed as error:
+            await self._later(work, error)
+
+    async def _handle(self, delivery: Delivery) -> None:
         signal = read(delivery.event, json.loads(delivery.body))
-        if signal is None or signal.sender.login == await self._world.github.bot_login():
-            return
-        await self._route(signal)
+        if signal is not None and signal.sender.login != await self._world.github.bot_login():
+            await self._route(signal)
+
+    async def _later(self, work: Work, error: GitHubFailed) -> None:
+        """What a person said must not be lost because GitHub was away for a while."""
+        failures, now = work.segment + 1, self._world.clock.now()
+        where = {"delivery": work.subject, "failures": failures}
+        decision = after(failure_of(error), failures, now)
+        match decision:
+            case RetryAt(at=at):
+                wait_seconds = (at - now) / timedelta(seconds=1)
+                again = Work.to_handle(work.subject, failures, wait_seconds)
+                await self._world.engine.enqueue(again)
+                log.warning("not handled, again later: %s", error, extra=where)
+            case GiveUp(reason=reason):
+                log.error("delivery given up: %s", reason, extra=where)
+            case _:
+                assert_never(decision)
 
     async def _route(self, signal: Signal) -> None:
         match signal:
@@ -102,17 +129,29 @@ class Routing:
 
     async def issue_closed(self, repository: Repository, number: int) -> None:
         """Nobody works on a closed issue, and nobody waits for it any longer."""
-        for agent in await self._world.store.agents(
-            repository=repository.full_name, issue=number, states=LIVE
-        ):
-            if agent.pull_request is None or not await self.review_ended(agent):
-                await self._closing.cancel(agent, f"#{number} was closed.")
+        issue = await self._world.github.issue(repository, number)
+        if issue is not None and issue.is_open:
+            return  # opened again meanwhile
+        await self._take_away(repository, number)
         sleepers = await self._world.store.agents(
             repository=repository.full_name, states=frozenset({State.SLEEPING})
         )
         for agent in sleepers:
             if agent.waits_for is Waits.BLOCKER and number in agent.blocked_by:
                 await self.wake_if_free(agent)
+
+    async def _take_away(self, repository: Repository, number: int) -> None:
+        """Work is kept before it is taken away, which takes its time: agents that moved on
+        meanwhile are looked at again."""
+        for _ in range(MOST_LOOKS):
+            agents = await self._world.store.agents(
+                repository=repository.full_name, issue=number, states=LIVE
+            )
+            for agent in agents:
+                if not await self.review_ended(agent):
+                    await self._closing.cancel(agent, f"#{number} was closed.")
+            if not agents:
+                return
 
     async def wake_if_free(self, agent: Agent) -> bool:
         """Wake an agent none of whose blockers is open any more."""
@@ -123,16 +162,30 @@ class Routing:
         return True
 
     async def review_ended(self, agent: Agent) -> bool:
-        """Settle an agent whose pull request was merged or closed; False while it is open."""
-        assert agent.pull_request is not None
-        pull = await self._world.github.pull_request(repository_of(agent), agent.pull_request)
-        if pull.is_open:
+        """Settle an agent whose pull request was merged or closed; False while there is none,
+        or it is open."""
+        pull = await self._pull_request_of(agent)
+        if pull is None or pull.is_open:
             return False
         if pull.is_merged:
             await self._closing.finish(agent, f"#{pull.number} was merged.")
         else:
             await self._closing.cancel(agent, f"#{pull.number} was closed without merging.")
         return True
+
+    async def _pull_request_of(self, agent: Agent) -> PullRequest | None:
+        """Also one that was merged before its number could be noted."""
+        github, repository = self._world.github, repository_of(agent)
+        if agent.pull_request is not None:
+            return await github.pull_request(repository, agent.pull_request)
+        if agent.waits_for is not Waits.REVIEW:
+            return None
+        pulls = await github.pull_requests(repository, agent.branch)
+        merged = (pull for pull in pulls if pull.is_merged and pull.head_sha == agent.sha)
+        pull = next(merged, None)
+        if pull is not None:
+            await self._world.store.note_pull_request(agent.id, pull.number)
+        return pull
 
     async def _commented(self, signal: Commented) -> None:
         repository = _where(signal)

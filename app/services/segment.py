@@ -126,6 +126,8 @@ class Segment:
             ended = work.result()
             if isinstance(ended, Halted):
                 return await self._stop(await watch, work)
+            if self._gate.tripped.is_set():  # by a tool beside the closing one
+                return await self._stop(Stop.TRIPPED, work)
             return ended
         finally:
             await _ended(work, watch)

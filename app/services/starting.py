@@ -4,7 +4,7 @@ import hashlib
 import logging
 from dataclasses import dataclass
 
-from app.core.agent import Agent, Assignment, Task
+from app.core.agent import Agent, Assignment, EffectName, EffectState, Task
 from app.core.assignment import branch_name
 from app.core.escalation import NEEDS_HUMAN, escalation_marker
 from app.core.lifecycle import State
@@ -66,6 +66,10 @@ class Starting:
         if await self._waits_for_a_human(repository, issue, role):
             log.info("not started: its escalation issue is still open", extra=where)
             return None
+        present = await self._world.github.issue(repository, issue)
+        if present is None or not present.is_open:
+            log.info("not started: the issue is closed or gone", extra=where)
+            return None
         info = await self._world.github.repository(repository)
         if info.is_archived:
             log.info("not started: the repository is archived", extra=where)
@@ -91,6 +95,10 @@ class Starting:
         earlier = [agent for agent in agents if agent.id.role == role]
         if not earlier or earlier[-1].state is not State.ESCALATED:
             return False
+        effects = await self._world.store.effects(earlier[-1].id)
+        told = effects.get(EffectName.ISSUE)
+        if told is None or told.state is EffectState.WANTED:
+            return True  # it is still being written
         sign = escalation_marker(repository.full_name, issue)
         found = await self._world.github.marked_issues(repository, NEEDS_HUMAN, sign)
         return any(posted.is_open for posted in found)

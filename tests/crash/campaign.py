@@ -7,7 +7,7 @@ machine gets there differs from run to run, and that is welcome.
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import httpx
 
+from app.core.agent import AgentId
 from app.core.lifecycle import State
 from app.scripted.script import Scripts
 from app.scripted.server import ScriptedServer
@@ -34,6 +35,9 @@ WORKERS = 2
 RECONCILIATION_SECONDS = 2
 REST_SECONDS = 150.0
 MOST_WAIT_FOR_A_MOMENT = 4.0
+PROGRESS = 2
+"""Agents that end a segment between two deaths, so that most get on: three deaths stop one."""
+MOST_WAIT_FOR_PROGRESS = 6.0
 ANSWER_LOST_SECONDS = 8.0
 IN_FLIGHT_SECONDS = 5.0
 
@@ -89,14 +93,21 @@ def plan(seed: int) -> Sequence[Round]:
     assert len(moments) == KILLS
     return [
         Round(
-            issues=(FULL_SET[number % len(FULL_SET)],),
+            issues=_issues(number),
             moment=moment,
-            after_seconds=chance.uniform(0.1, 2.5),
+            after_seconds=chance.uniform(0.1, 1.5),
             write=chance.choice(WRITES),
             kills_all=chance.random() < 0.2,
         )
         for number, moment in enumerate(moments)
     ]
+
+
+def _issues(number: int) -> tuple[tuple[str, ...], ...]:
+    """A crowd at once, then one after the other, and none at the end."""
+    if number == 0:
+        return FULL_SET
+    return (FULL_SET[number % len(FULL_SET)],) if number < KILLS - 8 else ()
 
 
 @dataclass(slots=True)
@@ -153,6 +164,8 @@ class Campaign:
             for roles in each.issues:
                 self._crowd.open(roles)
             self._crowd.tend(self.world.registry)
+            if each.moment is not Moment.STARTING:
+                self._until_progress()
             self._until_the_moment(each)
             self._before = logs(self.world)
             victims = self._members if each.kills_all else [victim]
@@ -180,14 +193,20 @@ class Campaign:
         left = processes.carrying(f"SQUADRON_SEGMENT={self.world.repository}#")
         self.outcome.orphans += [f"{pid}: {command}" for pid, command in left.items()]
 
+    def _until_progress(self) -> None:
+        """Wait, with a bound, until some segments have ended."""
+        before = self._ended()
+        self._waits(lambda: len(self._ended() - before) >= PROGRESS, MOST_WAIT_FOR_PROGRESS)
+        self._crowd.tend(self.world.registry)
+
     def _until_the_moment(self, each: Round) -> None:
         """Wait, with bounds, for the moment at which the process has to die."""
         match each.moment:
             case Moment.ANY | Moment.STARTING:
                 time.sleep(each.after_seconds)  # the random moment itself
             case Moment.MOVED:
-                before = self._states()
-                self._waits(lambda: self._states() != before)
+                before = self._ended()
+                self._waits(lambda: self._ended() != before)
             case Moment.WRITTEN:
                 lost = {"kind": "timeout", "phase": "after", "seconds": ANSWER_LOST_SECONDS}
                 self._meets(each.write, lost)
@@ -201,17 +220,24 @@ class Campaign:
         self.outcome.met += self._waits(lambda: self._box("GET").json()[0]["fired"] > 0)
         self._box("DELETE")
 
-    def _waits(self, look: Callable[[], bool]) -> bool:
+    def _waits(
+        self, look: Callable[[], bool], within_seconds: float = MOST_WAIT_FOR_A_MOMENT
+    ) -> bool:
         with suppress(NeverCame):
-            return until(look, "the moment", within_seconds=MOST_WAIT_FOR_A_MOMENT)
+            return until(look, "the moment", within_seconds=within_seconds)
         return False
 
     def _box(self, method: str, content: object = None) -> httpx.Response:
         url = f"{self.world.github.url}/_box/faults"
         return httpx.request(method, url, json=content).raise_for_status()
 
-    def _states(self) -> Sequence[tuple[object, ...]]:
-        return [(agent.id, agent.state, agent.segment) for agent in self.world.agents()]
+    def _ended(self) -> Set[tuple[AgentId, State, int]]:
+        """Segments that have ended, and how."""
+        return {
+            (agent.id, agent.state, agent.segment)
+            for agent in self.world.agents()
+            if agent.state not in (State.QUEUED, State.ACTIVE)
+        }
 
     def _compare(self) -> None:
         self.outcome.forgotten += forgotten(self._before, logs(self.world))

@@ -24,7 +24,7 @@ ROLES: Mapping[str, Mapping[str, Any]] = {
     "waiter": {},
     "asker": {},
     "dropped": {},
-    "prepared": {"setup": ["sleep 0.7; echo ready > setup.txt; echo setup.txt >> .git/info/exclude"]},
+    "prepared": {"setup": ["sleep 0.7; echo ready > setup.txt"]},
     "runaway": {"max_tool_calls": 3, "summary_wait": 5},
     "racer": {"max_iterations": 1, "summary_wait": 5},
 }

@@ -112,7 +112,7 @@ def missing(world: World) -> Iterator[str]:
                 yield f"no needs-human issue tells of {agent.id}"
         if agent.state is State.SLEEPING and not world.pull_requests(agent.branch):
             yield f"no pull request of {agent.id}"
-        if agent.id.role == "dropped" and not _has(world, agent.branch, "half.txt"):
+        if agent.state is State.CANCELLED and not _has(world, agent.branch, "half.txt"):
             yield f"the work of {agent.id} is not on its branch"
 
 

@@ -179,7 +179,9 @@ def test_a_warning_reaches_the_model_once(team: Squad) -> None:
 
 def test_max_turns_trips_before_the_model_is_called_again(team: Squad) -> None:
     """`facts/peers.md` section 4, 4."""
-    task = team.give("talker", "Talk", says("Hello."), says("Never asked."), summary=is_blocked("I talked."))
+    task = team.give(
+        "talker", "Talk", says("Hello."), says("Never asked."), summary=is_blocked("I talked.")
+    )
     agent, body = handed_over_to_a_human(team, task)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.observed, agent.trip.maximum) == ("max_turns", 1, 1)

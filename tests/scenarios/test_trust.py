@@ -1,19 +1,16 @@
 """Who may set agents in motion, and what untrusted words can and cannot do."""
 
-import hashlib
-import hmac
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
-import httpx
 import pytest
 
 from app.core.events import Waits
 from app.core.lifecycle import State
 from app.scripted.script import Speaker
-from tests.support.squad import CANARIES, WEBHOOK_SECRET, Squad, Task, json_text, repository, squad
+from tests.support.deliveries import deliver
+from tests.support.squad import CANARIES, Squad, Task, json_text, repository, squad
 from tests.support.steps import completes, runs, says
 from tests.support.waiting import until
 
@@ -33,22 +30,6 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     }
     with squad(directory, repositories, reconciliation_seconds=3600) as team:
         yield team
-
-
-def delivers(team: Squad, event: str, payload: Any) -> None:
-    """A delivery as GitHub would sign it."""
-    body = json.dumps(payload).encode()
-    signature = hmac.new(WEBHOOK_SECRET.encode(), body, hashlib.sha256).hexdigest()
-    answer = httpx.post(
-        f"{team.service.url}/webhook",
-        content=body,
-        headers={
-            "X-GitHub-Event": event,
-            "X-GitHub-Delivery": hashlib.sha256(body).hexdigest()[:32],
-            "X-Hub-Signature-256": f"sha256={signature}",
-        },
-    )
-    assert answer.status_code == 202, answer.text
 
 
 def test_somebody_with_triage_rights_may_label_but_nothing_starts(team: Squad) -> None:
@@ -74,7 +55,8 @@ def test_an_unlisted_bot_starts_nothing(team: Squad) -> None:
         and one["payload"]["repository"]["full_name"] == "octo/demo"
     ]
     bot = {**labelled[-1]["sender"], "login": "helpful[bot]", "type": "Bot"}
-    delivers(team, "issues", {**labelled[-1], "sender": bot})
+    answer = deliver(team, "issues", {**labelled[-1], "sender": bot}, "from-a-bot")
+    assert answer.status_code == 202
     team.until_logged("not started: sender not trusted", issue=task.number, by="helpful[bot]")
     assert team.agents(task) == []
 

@@ -61,13 +61,20 @@ class Service:
         )
 
     def lines(self) -> list[dict[str, Any]]:
-        """Its structured log so far, over all starts."""
-        found = []
+        """Its structured log so far, over all starts.
+
+        What is no JSON (a library's words, half a line of a process that was killed) has the level
+        PLAIN; lines of it that follow each other are one.
+        """
+        found: list[dict[str, Any]] = []
         for line in self._log.read_text().splitlines():
             try:
                 found.append(json.loads(line))
-            except ValueError:  # half a line of a process that was killed, or a library's words
-                found.append({"level": "PLAIN", "message": line})
+            except ValueError:
+                if found and found[-1]["level"] == "PLAIN":
+                    found[-1]["message"] += f"\n{line}"
+                else:
+                    found.append({"level": "PLAIN", "message": line})
         return found
 
     def last_words(self) -> str:

@@ -39,13 +39,14 @@ MODEL_KEY = "canary-model-key"
 ADMIN_TOKEN = "canary-admin-token"
 CANARIES = (WEBHOOK_SECRET, MODEL_KEY, ADMIN_TOKEN, "PRIVATE KEY", "ghs_")
 
+SUMMARY = Answer("This is what I did.")
 TRIES = "./try.sh"
 """A test run that is quick: it passes when the file `answer` holds 42."""
 _TRY = '#!/bin/sh\nif [ "$(cat answer)" = 42 ]; then echo passed; else echo FAILED; exit 1; fi\n'
 
 
 def repository(
-    roles: Mapping[str, Mapping[str, Any]],
+    roles: Mapping[str, Any],
     config: Mapping[str, Any] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
@@ -111,7 +112,7 @@ class Squad:
         self,
         title: str,
         *steps: Step | ComputedStep,
-        summary: Answer = Answer("This is what I did."),
+        summary: Answer = SUMMARY,
         body: str = "",
         by: str = "maria",
         labels: tuple[str, ...] = (),

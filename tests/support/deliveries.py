@@ -1,0 +1,43 @@
+"""Deliveries as GitHub would sign and send them, and as others would try to."""
+
+import hashlib
+import hmac
+import json
+from typing import Any
+
+import httpx
+
+from tests.support.squad import WEBHOOK_SECRET, Squad
+
+MOST_SECONDS = 30.0
+
+
+def signed(body: bytes) -> str:
+    """The signature of a body."""
+    digest = hmac.new(WEBHOOK_SECRET.encode(), body, hashlib.sha256).hexdigest()
+    return f"sha256={digest}"
+
+
+def headers(event: str, delivery: str, body: bytes) -> dict[str, str]:
+    """What GitHub sends with a delivery."""
+    return {
+        "Content-Type": "application/json",
+        "X-GitHub-Event": event,
+        "X-GitHub-Delivery": delivery,
+        "X-Hub-Signature-256": signed(body),
+    }
+
+
+def deliver(team: Squad, event: str, payload: Any, delivery: str) -> httpx.Response:
+    """One signed delivery."""
+    body = json.dumps(payload).encode()
+    return post(team, headers(event, delivery, body), body)
+
+
+def post(team: Squad, sent: dict[str, str] | list[tuple[bytes, bytes]], body: bytes) -> (
+    httpx.Response
+):
+    """One POST to the webhook, whatever it holds."""
+    return httpx.post(
+        f"{team.service.url}/webhook", headers=sent, content=body, timeout=MOST_SECONDS
+    )
