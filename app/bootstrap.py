@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+import psycopg
 import sqlalchemy as sa
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from pydantic import SecretStr
@@ -34,7 +35,7 @@ from app.adapters.workspace import GitWorkspace, agent_directory
 from app.config.operator import OperatorConfig, load_operator
 from app.config.repository import read_repository
 from app.config.settings import Settings
-from app.ports import Work, WorkKind
+from app.ports import StoreUnavailable, Work, WorkKind
 from app.services.agents import Segments
 from app.services.closing import Closing
 from app.services.dispatch import Dispatcher
@@ -117,7 +118,7 @@ class Service:
 
 
 def build(settings: Settings, *, runs_agents: bool = True) -> Service:
-    """Join everything. Raises `CannotServe`, `AlreadyRunning` or a database's error."""
+    """Join everything. Raises `CannotServe` or `AlreadyRunning`."""
     problems = list(settings.problems_for_serving())
     operator_reading = load_operator(settings.config)
     problems += map(str, operator_reading.problems)
@@ -126,8 +127,11 @@ def build(settings: Settings, *, runs_agents: bool = True) -> Service:
     operator = operator_reading.config
     drain = Drain()
     database = make_engine(settings.database_url.get_secret_value())
-    membership = _membership(settings, database, drain)
-    migrate(database)
+    try:
+        membership = _membership(settings, database, drain)
+        migrate(database)
+    except (StoreUnavailable, psycopg.OperationalError) as error:
+        raise CannotServe(f"SQUADRON_DATABASE_URL: the database cannot be used: {error}") from error
     queues = {**AT_ONCE, **({WorkKind.SEGMENT: operator.worker_agents} if runs_agents else {})}
     engine = DurableEngine(database, membership, queues)
     writer = GroupWriter(database)

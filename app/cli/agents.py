@@ -3,7 +3,8 @@
 import asyncio
 import json
 import os
-from typing import Annotated
+from collections.abc import Coroutine
+from typing import Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -18,14 +19,17 @@ from app.config.settings import SettingsError, load_local_settings
 from app.core.agent import AgentId
 from app.core.breaker import figure
 from app.core.report import Report, report
+from app.ports import StoreUnavailable
 from app.services.views import Json, agent_json, explanation_json, waits_words
+
+Answer = TypeVar("Answer")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
 def agents(as_json: AsJson = False) -> None:
     """The registry: every agent, its state, and how much of each limit is used."""
-    reports = asyncio.run(_all(_store()))
+    reports = _read(_all(_store()))
     if as_json:
         typer.echo(json.dumps({"agents": [agent_json(view) for view in reports]}, indent=2))
         return
@@ -50,7 +54,7 @@ def explain(
         agent_id = AgentId.parse(agent)
     except ValueError as error:
         fail(str(error), 2)
-    explanation = asyncio.run(_explained(_store(), agent_id))
+    explanation = _read(_explained(_store(), agent_id))
     if explanation is None:
         fail(f"there is no agent {agent_id} in this registry; `squadron agents` lists them")
     if as_json:
@@ -64,6 +68,13 @@ def _store() -> SqlStore:
         return open_registry(load_local_settings(os.environ))
     except (SettingsError, FileNotFoundError) as error:
         fail(str(error))
+
+
+def _read(reading: Coroutine[object, object, Answer]) -> Answer:
+    try:
+        return asyncio.run(reading)
+    except StoreUnavailable as error:
+        fail(f"{error}. Is SQUADRON_DATABASE_URL right, and has `squadron serve` run on it?")
 
 
 async def _all(store: SqlStore) -> list[Report]:

@@ -40,6 +40,7 @@ def serve(
 ) -> None:
     """Web, scheduler and worker in one process."""
     log_to_stderr()
+    import sys; sys.setswitchinterval(0.001)
     service = _built(runs_agents=not no_worker)
     uvicorn.run(Application(service), host=host, port=port, **SERVER_FLAGS)
 

@@ -45,7 +45,7 @@ triggers:
 circuit_breakers:
   roles:
     feat-dev: {max_iterations: 2}
-    pm: {max_active_duration: 3, summary_wait: 10}
+    pm: {max_active_duration: 8, summary_wait: 10}
     release: {max_sleep_duration: 4}
 escalation:
   assignees: [maria]

@@ -41,6 +41,10 @@ class Dispatcher:
                 log.error("inbox unavailable: %s", error)
                 await asyncio.sleep(UNAVAILABLE_SECONDS)
                 continue
+            except Exception:  # whatever it is: a dispatcher that ends would strand every delivery
+                log.exception("the inbox could not be drained; trying again")
+                await asyncio.sleep(UNAVAILABLE_SECONDS)
+                continue
             if looked_at < BATCH:
                 await self._wait()
 

@@ -17,7 +17,7 @@ from app.ports import Clock, Delivery, Store
 MOST_BODY_BYTES: Final = 25 * 1024 * 1024
 """GitHub sends nothing larger (GitHub: webhook payloads are capped at 25 MB)."""
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
-_EVENT: Final = re.compile(r"[a-z_]{1,60}")
+_EVENT: Final = re.compile(r"[a-z0-9_]{1,60}")
 
 
 @dataclass(frozen=True)

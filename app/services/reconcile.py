@@ -84,6 +84,7 @@ class Reconciliation:
             repairs.note(f"effects of {agent_id}")
         for agent in await self._world.store.agents():
             if now - agent.updated_at < LOOKED_AT_FOR:
+                await self._guarded(str(agent.id), partial(self._unpublished, agent, repairs))
                 await self._guarded(str(agent.id), partial(self._doubles, agent, repairs))
             elif agent.is_final and now - agent.updated_at > WORKSPACES_KEPT_FOR:
                 await self._guarded(str(agent.id), partial(self._tidy, agent))
@@ -182,6 +183,19 @@ class Reconciliation:
                     repository, issue.number, role, sender, f"label {label}", task
                 ):
                     repairs.note(f"started {repository.full_name}#{issue.number}/{role}")
+
+    async def _unpublished(self, agent: Agent, repairs: Repairs) -> None:
+        """An end, or a handing over, of which GitHub does not know: its publication was lost.
+
+        What is due later has its own time, and what GitHub refused is not asked again.
+        """
+        before = await self._world.store.effects(agent.id)
+        no_request = agent.waits_for is Waits.REVIEW and EffectName.PULL_REQUEST not in before
+        is_settled = all(effect.state is EffectState.DONE for effect in before.values())
+        if is_settled and (agent.is_final or no_request):
+            await self._publisher.publish(agent.id)
+            if await self._world.store.effects(agent.id) != before:
+                repairs.note("published", agent)
 
     async def _doubles(self, agent: Agent, repairs: Repairs) -> None:
         """An effect whose request was in flight when a process died may be there twice.

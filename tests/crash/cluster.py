@@ -42,6 +42,24 @@ class Member:
         with self.log.open("a") as stderr:
             self._process = processes.start(self._command, self._environment, stderr)
 
+    @property
+    def pid(self) -> int:
+        """Of the process that runs now."""
+        assert self._process is not None, "it does not run"
+        return self._process.pid
+
+    def start_twin(self) -> tuple[int, str]:
+        """Start the same once more, beside it: exit code and words of one that ends at once."""
+        twin = subprocess.run(
+            self._command,
+            env=dict(self._environment),
+            capture_output=True,
+            text=True,
+            timeout=READY_SECONDS,
+            check=False,
+        )
+        return twin.returncode, twin.stdout + twin.stderr
+
     def until_ready(self) -> None:
         """Wait until it serves."""
         until(self.is_ready, "the process serves", within_seconds=READY_SECONDS,

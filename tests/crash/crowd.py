@@ -1,6 +1,5 @@
 """The work of a campaign: many more agents than workers, of every kind, and the people around."""
 
-import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -68,6 +67,9 @@ _KINDS: Mapping[str, Callable[[str, int], tuple[Answer, ...]]] = {
     "runaway": lambda *_: tuple(runs(f"{_WORKS}; echo {n} >> log.txt") for n in range(9)),
     "racer": lambda *_: (runs(f"{_WORKS}; sh {TRIES}"), *_TRIES_AGAIN),
 }
+REPORTS_AGAIN = 3
+"""A process can die when the agent has reported and before that is recorded. Asked again, it says
+so again."""
 FULL_SET: tuple[tuple[str, ...], ...] = (
     ("builder",), ("runaway",), ("waiter",), ("reader",), ("runaway", "racer"), ("asker",),
     ("prepared",), ("dropped",), ("racer",),
@@ -93,28 +95,25 @@ class Post:
 class Crowd:
     """Opens issues, answers questions, closes blockers, merges, and takes work away."""
 
-    def __init__(
-        self, seed: int, repository: str, github: GitHub, model: ScriptedServer
-    ) -> None:
+    def __init__(self, repository: str, github: GitHub, model: ScriptedServer) -> None:
         self.repository = repository
         self.posts: list[Post] = []
-        self._random = random.Random(seed)
         self._github = github
         self._model = model
 
-    def open(self, roles: tuple[str, ...]) -> None:
-        """One more issue, labelled for these roles at once or a moment later."""
+    def open(self, roles: tuple[str, ...], *steps: Answer) -> None:
+        """One more issue, labelled for these roles; `steps` take the place of their story."""
         blocker = self._issue("Somebody else's work", "") if "waiter" in roles else None
         name = f"story-{len(self._model.scripts.scripts)}"
-        script = Script(name, _KINDS[roles[-1]](name, blocker or 0), Answer("This is what I did."))
+        steps = steps or _KINDS[roles[-1]](name, blocker or 0)
+        steps += steps[-1:] * REPORTS_AGAIN
+        script = Script(name, steps, Answer("This is what I did."))
         self._model.scripts = Scripts(
             (*self._model.scripts.scripts, script), (SUMMARY_MARK, COMPACTION_MARK)
         )
+        number = self._issue(name, f"SCENARIO:{name}\n")
         labels = [f"squadron:{role}" for role in roles]
-        at_once = self._random.random() < 0.5
-        number = self._issue(name, f"SCENARIO:{name}\n", labels if at_once else [])
-        if not at_once:
-            self._does("POST", f"issues/{number}/labels", {"labels": labels})
+        self._does("POST", f"issues/{number}/labels", {"labels": labels})
         self.posts += [Post(number, role, blocker) for role in roles]
 
     def tend(self, registry: Registry) -> None:
@@ -165,9 +164,8 @@ class Crowd:
     def _is_a_limit(agent: Agent) -> bool:
         return agent.trip is not None and agent.trip.limit in list(LimitName)
 
-    def _issue(self, title: str, body: str, labels: list[str] | None = None) -> int:
-        content = {"title": title, "body": body, "labels": labels or []}
-        opened = self._does("POST", "issues", content)
+    def _issue(self, title: str, body: str) -> int:
+        opened = self._does("POST", "issues", {"title": title, "body": body})
         number: int = opened["number"]
         return number
 

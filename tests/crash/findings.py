@@ -112,11 +112,12 @@ def missing(world: World) -> Iterator[str]:
                 yield f"no needs-human issue tells of {agent.id}"
         if agent.state is State.SLEEPING and not world.pull_requests(agent.branch):
             yield f"no pull request of {agent.id}"
-        if agent.state is State.CANCELLED and not _has(world, agent.branch, "half.txt"):
+        if agent.state is State.CANCELLED and not has_file(world, agent.branch, "half.txt"):
             yield f"the work of {agent.id} is not on its branch"
 
 
-def _has(world: World, branch: str, file: str) -> bool:
+def has_file(world: World, branch: str, file: str) -> bool:
+    """Whether a branch on GitHub holds a file."""
     ref = urllib.parse.quote(branch, safe="")
     path = f"/repos/{world.repository}/contents/{file}?ref={ref}"
     return world.github.asks("maria", "GET", path).is_success

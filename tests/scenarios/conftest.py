@@ -6,8 +6,9 @@ import pytest
 
 from tests.contract.store_support import own_postgresql_database
 
-BOTH = pytest.mark.parametrize("database_url", ["sqlite", "postgresql"], indirect=True,
-                               scope="module")
+BOTH = pytest.mark.parametrize(
+    "database_url", ["sqlite", "postgresql"], indirect=True, scope="module"
+)
 """For modules whose stories are told on both databases."""
 
 

@@ -26,7 +26,7 @@ def test_a_signed_delivery_is_accepted_and_a_known_one_does_nothing(team: Squad)
     answers = [deliver(team, "ping", {"zen": "Twice."}, "known-delivery") for _ in range(2)]
     assert [answer.status_code for answer in answers] == [202, 202]
     assert [answer.json()["accepted"] for answer in answers] == [True, False]
-    assert team.registry.has_delivery("known-delivery")
+    assert "known-delivery" in team.registry.deliveries()
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_without_a_right_signature_nothing_is_let_in(team: Squad, changed: dict[
     delivery = f"unsigned-{abs(hash(str(changed)))}"
     answer = post(team, {**headers("ping", delivery, PING), **changed}, PING)
     assert answer.status_code == 401
-    assert not team.registry.has_delivery(delivery)
+    assert delivery not in team.registry.deliveries()
 
 
 def test_a_signature_that_is_no_ascii_is_a_wrong_one(team: Squad) -> None:
@@ -65,7 +65,8 @@ def test_a_delivery_without_its_headers_is_refused(team: Squad, missing: str) ->
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"{", b"\xff", b"[" * 100_000, b"nope"],
+    "body",
+    [b"", b"{", b"\xff", b"[" * 100_000, b"nope"],
     ids=["empty", "half", "no-utf8", "deep", "word"],
 )
 def test_what_is_no_json_is_refused(team: Squad, body: bytes) -> None:
@@ -82,7 +83,7 @@ def test_json_of_another_shape_is_taken_and_concerns_nobody(team: Squad, payload
     """`facts/peers.md` section 4, 25."""
     delivery = f"shape-{type(payload).__name__}-{len(str(payload))}"
     assert deliver(team, "issues", payload, delivery).status_code == 202
-    assert team.registry.has_delivery(delivery)
+    assert delivery in team.registry.deliveries()
 
 
 def test_a_body_over_25_mb_is_refused_and_one_below_is_taken(team: Squad) -> None:
@@ -96,6 +97,7 @@ def test_a_body_over_25_mb_is_refused_and_one_below_is_taken(team: Squad) -> Non
 
 def test_githubs_own_examples_all_pass_and_none_starts_anything(team: Squad) -> None:
     """Issue, "How it is judged": all example payloads of `@octokit/webhooks-examples`."""
+    team.tolerates("delivery given up: No access to")
     examples = json.loads(gzip.decompress(PAYLOADS.read_bytes()))
     assert len(examples) == 329
     sent = {
@@ -103,5 +105,6 @@ def test_githubs_own_examples_all_pass_and_none_starts_anything(team: Squad) -> 
         for number, one in enumerate(examples)
     }
     assert {answer.status_code for answer in sent.values()} == {202}
-    assert all(team.registry.has_delivery(delivery) for delivery in sent)
+    assert sent.keys() <= team.registry.deliveries()
     team.settle()
+    assert team.registry.agents("Codertocat/Hello-World") == []

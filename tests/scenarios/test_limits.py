@@ -39,9 +39,7 @@ CONFIG = {"escalation": {"labels": ["on-call"], "assignees": ["ada"], "mention":
 
 
 @pytest.fixture(scope="module")
-def team(
-    tmp_path_factory: pytest.TempPathFactory, database_url: str | None
-) -> Iterator[Squad]:
+def team(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> Iterator[Squad]:
     directory = tmp_path_factory.mktemp("limits")
     demo = repository(ROLES, CONFIG)
     with squad(directory, {"octo/demo": demo}, database_url=database_url) as team:
@@ -83,7 +81,10 @@ def test_fix_test_fail_is_stopped_by_the_hook_at_max_iterations(team: Squad) -> 
     trip = agent.trip
     assert trip is not None
     assert (trip.limit, trip.observed, trip.maximum, trip.layer) == (
-        "max_iterations", 2, 2, Layer.HOOK,
+        "max_iterations",
+        2,
+        2,
+        Layer.HOOK,
     )
     log = team.registry.log(agent.id)
     denied = [event for event in log if isinstance(event, ToolDenied)]
@@ -117,8 +118,14 @@ def test_the_git_lines_of_the_issue_pick_the_work_up(team: Squad) -> None:
     assert block is not None
     clone = team.github.clone("octo/demo")
     done = subprocess.run(
-        ["sh", "-e"], cwd=clone, input=block[1], capture_output=True, text=True, timeout=20,
-        check=False, env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(clone)},
+        ["sh", "-e"],
+        cwd=clone,
+        input=block[1],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(clone)},
     )
     assert done.returncode == 0, done.stderr
     assert "kept.txt" in done.stdout
@@ -149,9 +156,7 @@ def test_an_agent_that_waits_for_ever_is_stopped_by_reconciliation(team: Squad) 
 
 def test_exactly_max_tool_calls_run_even_when_more_are_asked_at_once(team: Squad) -> None:
     """DESIGN section 6, promise 3; `facts/peers.md` section 4, 1, 3 and 6."""
-    task = team.give(
-        "caller", "All at once", runs_at_once(*(f"touch ran-{n}" for n in range(8)))
-    )
+    task = team.give("caller", "All at once", runs_at_once(*(f"touch ran-{n}" for n in range(8))))
     agent, _ = handed_over_to_a_human(team, task)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.observed, agent.trip.maximum) == ("max_tool_calls", 3, 3)

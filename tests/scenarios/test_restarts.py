@@ -17,9 +17,7 @@ pytestmark = BOTH
 
 
 @pytest.fixture(scope="module")
-def team(
-    tmp_path_factory: pytest.TempPathFactory, database_url: str | None
-) -> Iterator[Squad]:
+def team(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> Iterator[Squad]:
     directory = tmp_path_factory.mktemp("restarts")
     demo = repository({"docs": {}, "release": {}})
     with squad(directory, {"octo/demo": demo}, database_url=database_url) as team:
@@ -100,8 +98,9 @@ def test_after_kill_9_the_orphans_are_gone_and_the_same_segment_goes_on(team: Sq
 def test_what_happened_while_nobody_listened_is_found_in_one_pass(team: Squad) -> None:
     """DESIGN section 6, promise 10; `facts/peers.md` section 4, 26."""
     blocker = team.issue("First this")
-    sleeper = team.give("release", "Then that", is_blocked("Later.", blocker.number),
-                        completes("Nothing to do."))
+    sleeper = team.give(
+        "release", "Then that", is_blocked("Later.", blocker.number), completes("Nothing to do.")
+    )
     team.until(sleeper, State.SLEEPING, Waits.BLOCKER)
     merged = team.give("docs", "Merge me", writes("m.txt", "m\n"), completes("Merge."))
     team.until_handed_over(merged)
@@ -132,4 +131,3 @@ def test_what_happened_while_nobody_listened_is_found_in_one_pass(team: Squad) -
     assert [one["repairs"] for one in team.reconciles(2)] == [0, 0], "nothing is left to repair"
     for task in (sleeper, merged, gone, new):
         assert len(team.comments(task)) == len(team.agents(task)) == 1
-

@@ -123,7 +123,10 @@ def test_a_push_that_github_refuses_is_named_and_the_work_stays_on_disk(team: Sq
 def test_a_protected_branch_is_named_and_the_work_stays_on_disk(team: Squad) -> None:
     """DESIGN section 6, promise 5: protection."""
     task = team.give(
-        "docs", "Protected", writes("mine.txt", "mine\n"), waits_for(team.signal("protected")),
+        "docs",
+        "Protected",
+        writes("mine.txt", "mine\n"),
+        waits_for(team.signal("protected")),
         completes("Done."),
     )
     agent = team.until(task, State.ACTIVE)

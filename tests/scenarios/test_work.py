@@ -18,9 +18,7 @@ SHAPES = {name: FILES[name] for name in ("shapes.py", "test_shapes.py", ".gitign
 
 
 @pytest.fixture(scope="module")
-def team(
-    tmp_path_factory: pytest.TempPathFactory, database_url: str | None
-) -> Iterator[Squad]:
+def team(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> Iterator[Squad]:
     labels = {"triggers": {"labels": {"bug": "bug-fix"}}}
     demo = repository({"docs": {}, "writer": {}, "helper": {}}, labels, SHAPES)
     directory = tmp_path_factory.mktemp("work")

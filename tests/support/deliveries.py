@@ -3,13 +3,15 @@
 import hashlib
 import hmac
 import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import httpx
 
 from tests.support.squad import WEBHOOK_SECRET, Squad
 
-MOST_SECONDS = 30.0
+Headers = Sequence[tuple[bytes, bytes]]
+"""As bytes, for what is no text."""
 
 
 def signed(body: bytes) -> str:
@@ -34,10 +36,6 @@ def deliver(team: Squad, event: str, payload: Any, delivery: str) -> httpx.Respo
     return post(team, headers(event, delivery, body), body)
 
 
-def post(team: Squad, sent: dict[str, str] | list[tuple[bytes, bytes]], body: bytes) -> (
-    httpx.Response
-):
+def post(team: Squad, sent: Mapping[str, str] | Headers, body: bytes) -> httpx.Response:
     """One POST to the webhook, whatever it holds."""
-    return httpx.post(
-        f"{team.service.url}/webhook", headers=sent, content=body, timeout=MOST_SECONDS
-    )
+    return team.service.http.post("/webhook", headers=sent, content=body)

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from app.adapters.store.database import make_engine
 from app.adapters.store.store import SqlStore
+from app.adapters.store.tables import DELIVERIES
 from app.adapters.store.writer import GroupWriter
 from app.core.agent import Agent, AgentId, Effect, EffectName
 from app.core.counters import Counters, fold
@@ -43,9 +44,10 @@ class Registry:
         """What was written on GitHub about an agent."""
         return asyncio.run(self._store.effects(agent))
 
-    def has_delivery(self, delivery: str) -> bool:
-        """Whether the inbox knows a delivery."""
-        return asyncio.run(self._store.delivery(delivery)) is not None
+    def deliveries(self) -> set[str]:
+        """Ids of all deliveries that the inbox knows."""
+        with self._engine.connect() as connection:
+            return set(connection.scalars(sa.select(DELIVERIES.c.id)))
 
     def is_drained(self) -> bool:
         """Whether every delivery was looked at, and all that followed from them was done."""

@@ -14,6 +14,7 @@ from tests.support import processes
 from tests.support.waiting import until
 
 READY_SECONDS = 30.0
+MOST_SECONDS = 30.0
 
 
 class Service:
@@ -25,14 +26,25 @@ class Service:
         self._environment = environment
         self._log = log
         self._process: subprocess.Popen[str] | None = None
+        self._lines: list[dict[str, Any]] = []
+        self._read_bytes = 0
+        self.http = httpx.Client(base_url=self.url, timeout=MOST_SECONDS)
+
+    def close(self) -> None:
+        """Hang up."""
+        self.http.close()
 
     def start(self) -> None:
         """Start, and wait until it is ready."""
         assert self._process is None, "the service runs already"
         with self._log.open("a") as stderr:
             self._process = processes.start(self._command, self._environment, stderr)
-        until(self._is_ready, "the service is ready", within_seconds=READY_SECONDS,
-              failing=self.check_alive)
+        until(
+            self._is_ready,
+            "the service is ready",
+            within_seconds=READY_SECONDS,
+            failing=self.check_alive,
+        )
 
     def stop(self) -> None:
         """SIGTERM, as a platform stops a service; it has to end well within its bound."""
@@ -66,16 +78,19 @@ class Service:
         What is no JSON (a library's words, half a line of a process that was killed) has the level
         PLAIN; lines of it that follow each other are one.
         """
-        found: list[dict[str, Any]] = []
-        for line in self._log.read_text().splitlines():
+        with self._log.open("rb") as log:
+            log.seek(self._read_bytes)
+            whole_lines, line_end, _ = log.read().rpartition(b"\n")
+        self._read_bytes += len(whole_lines + line_end)
+        for line in whole_lines.decode(errors="replace").splitlines():
             try:
-                found.append(json.loads(line))
+                self._lines.append(json.loads(line))
             except ValueError:
-                if found and found[-1]["level"] == "PLAIN":
-                    found[-1]["message"] += f"\n{line}"
+                if self._lines and self._lines[-1]["level"] == "PLAIN":
+                    self._lines[-1]["message"] += f"\n{line}"
                 else:
-                    found.append({"level": "PLAIN", "message": line})
-        return found
+                    self._lines.append({"level": "PLAIN", "message": line})
+        return [*self._lines]
 
     def last_words(self) -> str:
         """The end of its log, for the message of a test that failed."""
@@ -83,6 +98,6 @@ class Service:
 
     def _is_ready(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200
+            return self.http.get("/readyz").status_code == 200
         except httpx.TransportError:
             return False

@@ -135,9 +135,7 @@ class Squad:
         """Somebody sets labels."""
         self.github.does(by, "POST", f"{task.path}/labels", {"labels": [*labels]})
 
-    def give(
-        self, role: str, title: str, *steps: Step | ComputedStep, **about: Any
-    ) -> Task:
+    def give(self, role: str, title: str, *steps: Step | ComputedStep, **about: Any) -> Task:
         """Maria opens an issue and labels it for a role."""
         task = self.issue(title, *steps, **about).by(role)
         self.label(task, f"squadron:{role}")
@@ -195,7 +193,8 @@ class Squad:
         """The agent, once its pull request is open and its check is a success."""
         self.until(task, State.SLEEPING, Waits.REVIEW)
         until(
-            lambda: self.agent(task).pull_request, f"a pull request of {task}",
+            lambda: self.agent(task).pull_request,
+            f"a pull request of {task}",
             failing=self.check_alive,
         )
         self.until_check(task, "success")
@@ -370,6 +369,7 @@ def squad(
         data.mkdir()
         service = Service(environment, port, directory / "service.log")
         here = Squad(github, model, service, directory)
+        stack.callback(service.close)
         stack.callback(service.stop)
         service.start()
         here.registry = stack.enter_context(open_registry(url))

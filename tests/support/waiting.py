@@ -7,7 +7,7 @@ from typing import TypeVar
 Found = TypeVar("Found")
 
 MOST_SECONDS = 30.0
-LOOK_AGAIN_SECONDS = 0.05
+LOOK_AGAIN_SECONDS = 0.1
 
 
 class NeverCame(AssertionError):

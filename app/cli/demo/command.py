@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import signal
 import sys
 import time
 from collections.abc import Mapping
@@ -27,6 +28,8 @@ from app.services.views import waits_words
 MOST_SECONDS: Final = 50.0
 """How long the stories may take before the demo says that they did not come to rest."""
 LOOK_SECONDS: Final = 0.25
+INTERRUPTED: Final = 130
+"""Exit code of `--once` without a verdict."""
 
 _COLOURS: Final = {
     State.QUEUED: "white",
@@ -47,13 +50,14 @@ def demo(
 ) -> None:
     """The whole system on this machine: no account, no key, no network."""
     console = Console(stderr=as_json)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the stage is taken down either way
     try:
         with stage() as running:
             wrong = asyncio.run(_played(running, console, as_json, stays=not once))
     except StageFailed as error:
         fail(str(error))
     except KeyboardInterrupt:
-        raise typer.Exit(0) from None
+        raise typer.Exit(INTERRUPTED if once else 0) from None
     if wrong:
         fail("\n".join(f"not as it should be: {line}" for line in wrong))
 

@@ -1,0 +1,181 @@
+"""Who may work where, and how a process leaves: the lock, the fence, and the drain."""
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from app.adapters.engine.membership import EXIT_FENCED
+from app.core.agent import Agent, AgentId
+from app.core.events import ToolEnded, Waits
+from app.core.lifecycle import State
+from tests.contract.store_support import own_postgresql_database
+from tests.crash.campaign import WORKERS, Campaign, campaign
+from tests.crash.cluster import Member
+from tests.crash.findings import forgotten, has_file, logs
+from tests.support import processes
+from tests.support.steps import commits, completes, runs, waits_for, writes
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.crash
+
+SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A campaign without deaths, whose agents wait in a shell until they are told to go on."""
+
+    here: Campaign
+    signal: Path
+
+    def open(self, count: int) -> None:
+        """So many issues; each agent writes half of its work and waits."""
+        for _ in range(count):
+            self.here.crowd.open(
+                ("builder",),
+                writes("half.txt", "half done\n"),
+                waits_for(self.signal),
+                runs("echo done > whole.txt"),
+                commits("All of it"),
+                completes("Done."),
+            )
+
+    def go(self) -> None:
+        """Let them all go on."""
+        self.signal.touch()
+
+    def agents(self) -> list[Agent]:
+        """All of them, oldest first."""
+        return list(self.here.world.agents())
+
+    def waiting(self) -> list[Agent]:
+        """Those that have done half of their work and wait."""
+        registry = self.here.world.registry
+        return [
+            agent
+            for agent in self.agents()
+            if agent.state is State.ACTIVE
+            and any(isinstance(event, ToolEnded) for event in registry.log(agent.id))
+        ]
+
+    def until_waiting(self, count: int) -> list[Agent]:
+        """The first so many agents that wait."""
+        wait = "agents wait in their shells"
+        return until(lambda: (found := self.waiting())[count - 1 :] and found, wait)
+
+    def until_handed_over(self, count: int) -> None:
+        """Wait until so many agents have handed over."""
+
+        def look() -> bool:
+            found = [agent for agent in self.agents() if agent.waits_for is Waits.REVIEW]
+            return len([agent for agent in found if agent.pull_request]) == count
+
+        until(look, "all agents have handed over", within_seconds=90)
+
+    def processes(self, agent: AgentId) -> dict[int, str]:
+        """Everything that an agent has started."""
+        return processes.carrying(f"SQUADRON_SEGMENT={agent}:")
+
+
+@contextmanager
+def shift(directory: Path, database_url: str | None) -> Iterator[Shift]:
+    with campaign(directory / "c", SEED, database_url) as here:
+        for member in here.members:
+            member.until_ready()
+        yield Shift(here, directory / "go")
+    assert not here.outcome.orphans
+
+
+def test_a_second_start_on_one_data_directory_is_refused(tmp_path: Path) -> None:
+    """`facts/engine.md` section 4."""
+    with shift(tmp_path, None) as team:
+        [member] = team.here.members
+        exit_code, words = member.start_twin()
+        assert exit_code == 1
+        assert "another Squadron works in" in words and str(tmp_path) in words
+        assert "Traceback" not in words
+        assert member.is_ready(), "the first one goes on"
+
+
+def test_a_process_that_lost_its_membership_ends_itself_and_another_takes_over(
+    tmp_path: Path,
+) -> None:
+    """DESIGN section 3; without the fence no run finished (`facts/engine.md` section 4)."""
+    with own_postgresql_database() as url, shift(tmp_path, url) as team:
+        team.open(1)
+        [agent] = team.until_waiting(1)
+        assert agent.worker is not None
+        before = logs(team.here.world)
+        lost = next(each for each in team.here.members if f"-{each.pid}-" in agent.worker)
+        _cut_membership(url, agent.worker)
+        assert lost.ended() == EXIT_FENCED
+
+        taken_over = until(
+            lambda: [one for one in team.agents() if one.worker not in (None, agent.worker)],
+            "the other process takes over",
+        )
+        assert [one.segment for one in taken_over] == [agent.segment]
+        assert [one.segment_attempts for one in taken_over] == [2]
+        assert not list(forgotten(before, logs(team.here.world)))
+        team.go()
+        team.until_handed_over(1)
+        lost.start()
+        lost.until_ready()
+
+
+def _cut_membership(url: str, worker: str) -> None:
+    """End the connection that holds a worker's membership lock, as a broken network does."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        cut = connection.execute(
+            "WITH lock AS (SELECT hashtextextended(%s, 77) AS key)"
+            " SELECT pg_terminate_backend(pid) FROM pg_locks, lock"
+            " WHERE locktype = 'advisory' AND granted"
+            " AND classid::bigint = (key >> 32) & 4294967295 AND objid::bigint = key & 4294967295",
+            (worker,),
+        ).fetchall()
+    assert cut == [(True,)], "exactly one connection holds the lock"
+
+
+def test_sigterm_under_load_keeps_all_work_and_the_next_start_goes_on(
+    tmp_path: Path, database_url: str | None
+) -> None:
+    """Issue 2: `SIGTERM` drains; promises 2 and 5."""
+    with shift(tmp_path, database_url) as team:
+        workers = WORKERS * len(team.here.members)
+        agents = 2 * workers
+        team.open(agents)
+        busy = team.until_waiting(workers)
+        before = logs(team.here.world)
+        _stop(team.here.members)
+
+        world = team.here.world
+        assert not list(forgotten(before, logs(world)))
+        for agent in busy:
+            now = world.registry.agent(agent.id)
+            assert (now.state, now.segment) == (State.QUEUED, agent.segment + 1)
+            assert now.segment_attempts == 0, "a drain is no death"
+            assert has_file(world, agent.branch, "half.txt"), "its work is on GitHub"
+            assert not team.processes(agent.id)
+
+        team.go()
+        for member in team.here.members:
+            member.start()
+        for member in team.here.members:
+            member.until_ready()
+        team.until_handed_over(agents)
+        assert len(team.agents()) == agents
+
+
+def _stop(members: list[Member]) -> None:
+    """SIGTERM to all at once; each has to end in order and within its bound."""
+    for member in members:
+        os.kill(member.pid, signal.SIGTERM)
+    for member in members:
+        assert member.ended() in (0, -signal.SIGTERM)
+        assert member.lines("stopped"), member.log.read_text()[-2_000:]
