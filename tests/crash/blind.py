@@ -5,7 +5,7 @@ Reconciliation looks for doubles with the same look-ups, so it removes none eith
 
 from collections.abc import Sequence
 
-import app.bootstrap
+from app import bootstrap
 from app.adapters.github import GitHubApp
 from app.cli.main import main
 from app.ports import Posted, Repository
@@ -29,5 +29,5 @@ class Blind(GitHubApp):
 
 
 if __name__ == "__main__":
-    app.bootstrap.GitHubApp = Blind  # type: ignore[misc]
+    bootstrap.GitHubApp = Blind  # type: ignore[attr-defined, misc]
     main()

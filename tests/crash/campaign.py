@@ -269,8 +269,7 @@ class Campaign:
         outcome.deliveries = len(postman.acknowledged)
         outcome.lost += [
             f"delivery {guid} was acknowledged and is not there"
-            for guid in sorted(postman.acknowledged)
-            if not world.registry.has_delivery(guid)
+            for guid in sorted(postman.acknowledged - world.registry.deliveries())
         ]
         outcome.lost += [*postman.refused, *self._complaints(), *unsettled(world)]
         outcome.lost += missing(world)

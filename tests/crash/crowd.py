@@ -140,6 +140,7 @@ class Crowd:
 
     def complaint(self, agent: Agent) -> str:
         """What is wrong with how an agent ended; empty if it is at rest as its story says."""
+        wanted: tuple[State, Waits | None]
         found = (agent.state, agent.waits_for)
         if agent.trip is not None and agent.trip.limit == "runtime_died":
             return ""  # DESIGN section 2: three deaths of one segment; counted elsewhere

@@ -74,7 +74,7 @@ def doubled(world: World) -> Iterator[str]:
         if len(comments) > 1:
             yield f"{len(comments)} comments of {agent.id}"
         heads = {event.sha for event in world.registry.log(agent.id) if isinstance(event, Kept)}
-        for sha in {*heads, agent.sha} - {None}:
+        for sha in filter(None, {*heads, agent.sha}):
             if len(found := world.checks(sha, agent.id.role)) > 1:
                 yield f"{len(found)} checks of {agent.id} on {sha}"
         if len(found := world.pull_requests(agent.branch)) > 1:

@@ -90,10 +90,6 @@ def with_output_in_a_file(node: ShellNode) -> ShellNode:
             return node
 
 
-def writes_its_input(node: Node) -> bool:
-    return (node.text or b"").split()[:1] == [b"cat"]
-
-
 _CHANGED_BY: Final = word_set(
     "postfix_expression unary_expression binary_expression for_statement unset_command"
 )

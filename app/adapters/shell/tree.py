@@ -10,6 +10,13 @@ from typing import Final
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from app.adapters.shell.inputs import (
+    heredoc_substitutions,
+    heredoc_text,
+    herestring_text,
+    printed_text,
+    writes_its_input,
+)
 from app.adapters.shell.nodes import (
     MAX_NODES,
     behind_heredoc,
@@ -19,8 +26,8 @@ from app.adapters.shell.nodes import (
     stages_of,
     with_output_in_a_file,
     writes_a_file,
-    writes_its_input,
 )
+from app.adapters.shell.source_code import shell_outs, with_source_from_input
 from app.adapters.shell.unwrap import Text, unwrap
 from app.adapters.shell.words import WordReader
 from app.core.shell_line import (
@@ -55,7 +62,7 @@ _COMPARED: Final = word_set(
     """word number string raw_string concatenation simple_expansion expansion extglob_pattern regex
     ansi_c_string command_substitution arithmetic_expansion variable_name test_operator"""
 )
-_PRINTERS: Final = frozenset({"echo", "printf"})
+_RUNS_ARGUMENTS: Final = re.compile(r"""(?:^|[;{|&(!]|\b(?:if|then|do|else|time|eval))\s*"?\$[@*]""", re.M)
 _STATEMENT_GROUPS: Final = frozenset(
     {"program", "compound_statement", "do_group", "ERROR", "else_clause"}
 )
@@ -83,16 +90,21 @@ class TreeReader:
     shells: int = 0
     depth: int = 0
     variables: dict[str, str] = field(default_factory=dict)
+    forwarding: set[str] = field(default_factory=set)
+    """Functions that run their arguments: `run() { echo "+ $*"; "$@"; }`."""
     words: WordReader = field(init=False)
 
     def __post_init__(self) -> None:
         self.words = WordReader(self.variables)
 
-    def read(self, text: str) -> ShellNode:
+    def read(self, text: str, fed: str | None = None) -> ShellNode:
+        """`fed`: the text on its standard input, which a single command in it reads."""
         root = Parser(_LANGUAGE).parse(text.encode(errors="replace")).root_node
         self.budget.complete &= not root.has_error
         if "=" in text and "$" in text:
             self.variables.update(constant_variables(root, self.words))
+        if fed is not None and root.named_child_count == 1:
+            return self._statement(root.named_children[0], fed)
         return self._statements(root.children)
 
     # statements
@@ -198,7 +210,7 @@ class TreeReader:
             return Not(self._pipeline([named[-1], *stages[1:]], fed)) if named else _NOTHING
         read_stages: list[ShellNode] = []
         for i, stage in enumerate(stages):
-            text = fed if i == 0 else self._printed(stages[i - 1])
+            text = fed if i == 0 else printed_text(stages[i - 1], self.words)
             read_stages.append(self._statement(stage, text))
         return Pipeline(tuple(read_stages)) if len(read_stages) > 1 else read_stages[0]
 
@@ -208,10 +220,11 @@ class TreeReader:
         effects: list[ShellNode] = []
         for redirect in node.children_by_field_name("redirect"):
             if redirect.type == "heredoc_redirect":
-                fed = self._heredoc(redirect)
+                fed = heredoc_text(redirect)
                 after += behind_heredoc(redirect)
+                effects += [self._statement(n) for n in heredoc_substitutions(redirect)]
             elif redirect.type == "herestring_redirect":
-                fed = self._herestring(redirect)
+                fed = herestring_text(redirect, self.words)
             else:
                 effects += self._substituted(redirect)
         if body is None:
@@ -323,6 +336,8 @@ class TreeReader:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None or body is None:
             return _NOTHING
+        if _RUNS_ARGUMENTS.search(decoded(body)):
+            self.forwarding.add(decoded(name))
         return Function(decoded(name), self._statement(body))
 
     # simple commands
@@ -341,11 +356,11 @@ class TreeReader:
                 case "file_redirect":
                     effects += self._substituted(child)
                 case "herestring_redirect":
-                    fed = self._herestring(child)
+                    fed = herestring_text(child, self.words)
                 case "command_name":
                     arguments += self.words.split(child.children[0] if child.children else child)
                 case "heredoc_redirect":
-                    fed = self._heredoc(child)
+                    fed = heredoc_text(child)
                 case _:
                     arguments += self.words.split(child)
         inner = (*self._substitutions(), *effects)
@@ -362,8 +377,14 @@ class TreeReader:
         layers = [words]
         swallowed = False
         for _ in range(MAX_WRAPPERS):
+            if layers[-1][0] in self.forwarding and len(layers[-1]) > 1:
+                layers.append(layers[-1][1:])
+                swallowed = True
+                continue
             found = unwrap(layers[-1], fed)
             if found is None:
+                layers[-1] = with_source_from_input(layers[-1], fed)
+                inner += self._shell_outs(layers[-1])
                 return SimpleCommand(tuple(layers), inner, None, swallowed)
             swallowed |= found.swallows
             if isinstance(found.started, Text):
@@ -371,6 +392,11 @@ class TreeReader:
             layers.append(found.started)
         self.budget.complete = False
         return SimpleCommand(tuple(layers), inner, None, swallowed)
+
+    def _shell_outs(self, words: Words) -> tuple[ShellNode, ...]:
+        """The commands that source text among `words` gives to a shell: they run inside it."""
+        lines = shell_outs(words)
+        return (self._nested(Text(lines)),) if lines else ()
 
     def _trap(self, words: Words, inner: tuple[ShellNode, ...]) -> ShellNode:
         if len(words) > 2 and not words[1].startswith("-") and {"EXIT", "0"} & set(words[2:]):
@@ -386,38 +412,9 @@ class TreeReader:
         for line in text.lines:
             reader = TreeReader(self.budget, self.shells + 1, self.depth, dict(self.variables))
             readable = _HOLE.sub(lambda m: f"${{{m[1] or '_'}}}", line).replace(HOLE, "")
-            lines.append(reader.read(readable))
+            lines.append(reader.read(readable, text.fed))
         body = lines[0] if len(lines) == 1 else Sequence(tuple(lines))
         return Subshell(body, fresh=True, errexit=text.errexit, pipefail=text.pipefail)
-
-    # what flows into a command
-
-    def _heredoc(self, redirect: Node) -> str:
-        body = next((c for c in redirect.children if c.type == "heredoc_body"), None)
-        return "" if body is None else decoded(body)
-
-    def _herestring(self, redirect: Node) -> str:
-        named = [child for child in redirect.children if child.is_named]
-        return self.words.text(named[-1]) if named else ""
-
-    def _printed(self, node: Node) -> str | None:
-        """The text that `echo …`, `printf …` or a fed `cat` writes, as far as it is literal."""
-        if node.type == "redirected_statement":
-            redirects = node.children_by_field_name("redirect")
-            body = node.child_by_field_name("body")
-            if len(redirects) == 1 and redirects[0].type == "heredoc_redirect" and body is not None:
-                return self._heredoc(redirects[0]) if writes_its_input(body) else None
-            return None
-        if node.type != "command":
-            return None
-        name = node.child_by_field_name("name")
-        if name is None or decoded(name) not in _PRINTERS:
-            return None
-        waiting = self.words.substitutions
-        self.words.substitutions = []
-        texts = [self.words.text(c) for c in node.children_by_field_name("argument")]
-        self.words.substitutions = waiting
-        return " ".join(t for t in texts if not re.fullmatch("-[neE]+", t)).replace("\\n", "\n")
 
     def _substituted(self, redirect: Node) -> list[ShellNode]:
         for child in redirect.children:

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from app.adapters.shell.wrappers import WRAPPERS, Takes, Wrapper
+from app.adapters.shell.wrapper import Takes, Wrapper
+from app.adapters.shell.wrappers import WRAPPERS
 from app.core.shell_line import HOLE, Words
 
 SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh"})
@@ -20,11 +21,16 @@ _FIND_EXEC: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FD_EXEC: Final = frozenset({"-x", "--exec", "-X", "--exec-batch"})
 
 
+_STARTING_VERBS: Final = frozenset({"run", "exec", "shell", "activate", "enter", "with"})
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """Command lines that a shell, started by the wrapper, reads."""
 
     lines: tuple[str, ...]
+    fed: str | None = None
+    """What is left on standard input for what the lines start."""
     errexit: bool = False
     pipefail: bool = False
 
@@ -46,7 +52,15 @@ def unwrap(words: Words, fed: str | None) -> Unwrapped | None:
     if name in {"fd", "fdfind"}:
         return _unwrap_after(words, _FD_EXEC)
     wrapper = WRAPPERS.get(name)
-    return None if wrapper is None else _unwrap(wrapper, words, fed)
+    return _unwrap_by_custom(words) if wrapper is None else _unwrap(wrapper, words, fed)
+
+
+def _unwrap_by_custom(words: Words) -> Unwrapped | None:
+    """`TOOL run … -- COMMAND`: so most tools that prepare an environment are asked."""
+    if words[1:2] and words[1] in _STARTING_VERBS and "--" in words:
+        started = words[words.index("--") + 1 :]
+        return Unwrapped(started) if started else None
+    return None
 
 
 def _base_name(word: str) -> str:
@@ -73,7 +87,7 @@ def _unwrap_shell(words: Words, fed: str | None) -> Unwrapped | None:
             errexit |= "e" in word[1:]
             reads_text |= "c" in word[1:]
             if "s" in word[1:] and fed is not None:
-                return Unwrapped(Text((fed,), errexit, pipefail))
+                return Unwrapped(Text((fed,), None, errexit, pipefail))
             if word.endswith("o"):
                 pipefail |= words[position + 1 : position + 2] == ("pipefail",)
                 position += 1
@@ -82,9 +96,9 @@ def _unwrap_shell(words: Words, fed: str | None) -> Unwrapped | None:
     if rest[:1] == ("--",):
         rest = rest[1:]
     if reads_text:
-        return Unwrapped(Text((rest[0],), errexit, pipefail)) if rest else None
+        return Unwrapped(Text((rest[0],), fed, errexit, pipefail)) if rest else None
     if fed is not None and rest in ((), ("-",), ("/dev/stdin",)):
-        return Unwrapped(Text((fed,), errexit, pipefail))
+        return Unwrapped(Text((fed,), None, errexit, pipefail))
     return None
 
 
@@ -123,7 +137,7 @@ def _unwrap(wrapper: Wrapper, words: Words, fed: str | None) -> Unwrapped | None
             continue
         name, has_value, value = word.partition("=")
         if word in wrapper.words_options:
-            return Unwrapped(words[position + 1 :]) if position + 1 < len(words) else None
+            return _start(wrapper, words[position + 1 :], swallows, None)
         if word[:1] == "-" and len(word) > 1:
             if name in wrapper.idle:
                 return None
@@ -132,7 +146,7 @@ def _unwrap(wrapper: Wrapper, words: Words, fed: str | None) -> Unwrapped | None
             if text is not None:
                 return Unwrapped(Text((text,)), swallows)
             if name == wrapper.program_option:
-                program = value or "".join(words[position + 1 : position + 2])
+                program = value if has_value else "".join(words[position + 1 : position + 2])
             swallows |= name in wrapper.swallows_with
             position += 1 if has_value or name not in wrapper.valued else 2
         elif wrapper.assigns and _ASSIGNMENT.match(word):
@@ -140,9 +154,14 @@ def _unwrap(wrapper: Wrapper, words: Words, fed: str | None) -> Unwrapped | None
         elif own < wrapper.operands:
             own += 1
             position += 1
+        elif word in wrapper.leading:
+            position += 1
         elif wrapper.verbs:
             inner = wrapper.verbs.get(word)
-            return None if inner is None else _unwrap(inner, words[position:], fed)
+            if inner is not None:
+                return _unwrap(inner, words[position:], fed)
+            installed = wrapper.starts_installed and word in WRAPPERS
+            return Unwrapped(words[position:], swallows) if installed else None
         else:
             break
     started = ((program,) if program else ()) + words[position:]
@@ -157,9 +176,11 @@ def _start(wrapper: Wrapper, started: Words, swallows: bool, fed: str | None) ->
             extra = (ARGUMENTS_OF_RUN,) if wrapper.appends else ()
             return Unwrapped(started + extra, swallows)
         case Takes.TEXT:
+            if started[:1] == (":::",):  # each word behind it is a command
+                return Unwrapped(Text(started[1:]), swallows)
             if started:
                 line = " ".join((*started, ARGUMENTS_OF_RUN) if wrapper.appends else started)
-                return Unwrapped(Text((line,)), swallows)
+                return Unwrapped(Text((line,), fed), swallows)
             return None if fed is None else Unwrapped(Text((fed,)), swallows)
         case Takes.TEXTS:
             return Unwrapped(Text(tuple(started)), swallows) if started else None

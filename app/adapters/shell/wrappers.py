@@ -1,105 +1,16 @@
-"""Programs that start the command they are given, and how their own arguments end.
-
-One row a program. A row says which of its options take a value, how many words of its own come
-first, and whether what follows is an argument list or text for a shell.
-"""
+"""The table of programs that start the command they are given, one row each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import Enum
-from types import MappingProxyType
 from typing import Final
 
-from app.core.testruns.wordset import word_set
+from app.adapters.shell.wrapper import Takes, Wrapper, each, wrapper
 
+_PLAIN: Final = wrapper()
+_AFTER_DASHES: Final = wrapper(separator=True)
 
-class Takes(Enum):
-    WORDS = "words"
-    """The rest is an argument list: `timeout 60 pytest -q`."""
-    TEXT = "text"
-    """The rest, joined by blanks, is read by a shell: `ssh host cd x ';' pytest`."""
-    TEXTS = "texts"
-    """Each further word is read by a shell of its own: `hyperfine 'a' 'b'`."""
-    OPTION = "option"
-    """Only an option gives the command: `script -c 'pytest' log`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wrapper:
-    takes: Takes = Takes.WORDS
-    valued: frozenset[str] = frozenset()
-    """Options whose value is the next word."""
-    operands: int = 0
-    """Words of its own before the command: `timeout 60`, `docker run IMAGE`."""
-    separator: bool = False
-    """The command begins after `--`: `kubectl exec POD -- pytest`."""
-    verbs: Mapping[str, Wrapper] = field(default_factory=lambda: MappingProxyType({}))
-    """Its own verbs that start a command; any other verb starts none."""
-    text_options: frozenset[str] = frozenset()
-    """Options whose value is text for a shell."""
-    words_options: frozenset[str] = frozenset()
-    """Options after which the rest is an argument list."""
-    program_option: str = ""
-    """An option that names the program; the rest are its arguments: `--entrypoint`."""
-    idle: frozenset[str] = frozenset()
-    """Options with which it starts nothing: `command -v`."""
-    assigns: bool = False
-    """`NAME=value` words come before the command."""
-    appends: bool = False
-    """It adds arguments that only the run knows: `xargs`."""
-    swallows: bool = False
-    """Its exit status is not that of the command."""
-    swallows_with: frozenset[str] = frozenset()
-    """Options that make it swallow the status: `docker run -d`."""
-    tells_with: frozenset[str] = frozenset()
-    """Options that make it tell the status after all: `script -e`."""
-
-
-def _row(
-    takes: Takes = Takes.WORDS,
-    *,
-    valued: str = "",
-    operands: int = 0,
-    separator: bool = False,
-    verbs: Mapping[str, Wrapper] | None = None,
-    text: str = "",
-    words: str = "",
-    program: str = "",
-    idle: str = "",
-    assigns: bool = False,
-    appends: bool = False,
-    swallows: bool = False,
-    swallows_with: str = "",
-    tells_with: str = "",
-) -> Wrapper:
-    return Wrapper(
-        takes,
-        word_set(valued),
-        operands,
-        separator,
-        MappingProxyType(dict(verbs or {})),
-        word_set(text),
-        word_set(words),
-        program,
-        word_set(idle),
-        assigns,
-        appends,
-        swallows,
-        word_set(swallows_with),
-        word_set(tells_with),
-    )
-
-
-def _each(names: str, wrapper: Wrapper) -> dict[str, Wrapper]:
-    return dict.fromkeys(names.split(), wrapper)
-
-
-_PLAIN: Final = _row()
-_AFTER_DASHES: Final = _row(separator=True)
-
-_CONTAINER_RUN: Final = _row(
+_CONTAINER_RUN: Final = wrapper(
     valued="""-v --volume -w --workdir -e --env --env-file --name --network --net -u --user -p
         --publish -h --hostname --mount --platform --entrypoint -m --memory --cpus --gpus --link -l
         --label --add-host --tmpfs --shm-size --ulimit --cap-add --cap-drop --security-opt --device
@@ -110,280 +21,293 @@ _CONTAINER_RUN: Final = _row(
     program="--entrypoint",
     swallows_with="-d --detach",
 )
-_CONTAINER_EXEC: Final = _row(
+_CONTAINER_EXEC: Final = wrapper(
     valued="-e --env --env-file -u --user -w --workdir --detach-keys --index",
     operands=1,
     swallows_with="-d --detach",
 )
-_COMPOSE: Final = _row(
+_COMPOSE: Final = wrapper(
     valued="-f --file -p --project-name --profile --env-file --project-directory --ansi "
     "--parallel --progress",
     verbs={"run": _CONTAINER_RUN, "exec": _CONTAINER_EXEC},
 )
-_DOCKER: Final = _row(
+_DOCKER: Final = wrapper(
     valued="-H --host --context -c -l --log-level --config --connection --url -n --namespace "
     "--address --root --runroot --log-level",
     verbs={
         "run": _CONTAINER_RUN,
         "exec": _CONTAINER_EXEC,
         "compose": _COMPOSE,
-        "container": _row(verbs={"run": _CONTAINER_RUN, "exec": _CONTAINER_EXEC}),
+        "container": wrapper(verbs={"run": _CONTAINER_RUN, "exec": _CONTAINER_EXEC}),
     },
 )
-_KUBECTL: Final = _row(
+_KUBECTL: Final = wrapper(
     valued="-n --namespace --context --kubeconfig --cluster --user -s --server",
     verbs={
         "exec": _AFTER_DASHES,
         "run": _AFTER_DASHES,
         "debug": _AFTER_DASHES,
-        "rsh": _row(operands=1),
+        "rsh": wrapper(operands=1),
         "ssh": _AFTER_DASHES,
     },
 )
-_NODE_EXEC: Final = _row(
+_NODE_EXEC: Final = wrapper(
     valued="-p --package -w --workspace --registry --cache --node-arg -n --shell",
     text="-c --call",
     idle="--version -v --help -h",
 )
-_PYTHON_ENVIRONMENT: Final = _row(
+_PYTHON_ENVIRONMENT: Final = wrapper(
     valued="""-n --name -p --prefix --with --with-requirements --with-editable --python --group
         --extra --project --directory --env-file --package --index-url -e --env --environment --spec
         --pip-args --from --cwd --manifest-path -r --only-group --no-group --env-name -c --config
         --python-preference --index --default-index -C --platform --refresh-package
         -P --no-extra""",
 )
-_UNSHARE: Final = _row(valued="-t --target -S -G --setuid --setgid --root --wd -R -w --map-user")
+_UNSHARE: Final = wrapper(valued="-t --target -S -G --setuid --setgid --root --wd -R -w --map-user")
 
 WRAPPERS: Final[Mapping[str, Wrapper]] = {
-    # the shell's own words
-    "time": _row(valued="-f --format -o --output"),
-    **_each(
+    # the shell's own words; the reserved ones where the grammar takes them for a program: `! if`
+    **each("if elif while until then do else", wrapper(swallows=True)),
+    "time": wrapper(valued="-f --format -o --output"),
+    **each(
         "nohup builtin { ! chronic fakeroot catchsegv setsid unbuffer wine winpty "
         "caffeinate bashcov linux32 linux64 noglob nocorrect - torify proxychains "
-        "proxychains4 torsocks dbus-launch trickle vglrun optirun",
+        "proxychains4 torsocks dbus-launch trickle vglrun optirun mono eatmydata with-contenv "
+        "qemu-arm qemu-aarch64 qemu-x86_64 qemu-riscv64 qemu-mips qemu-ppc64le",
         _PLAIN,
     ),
-    "exec": _row(valued="-a"),
-    "command": _row(idle="-v -V"),
-    "eval": _row(Takes.TEXT),
-    "coproc": _row(swallows=True),
+    "exec": wrapper(valued="-a"),
+    "command": wrapper(idle="-v -V"),
+    "eval": wrapper(Takes.TEXT),
+    "coproc": wrapper(swallows=True),
     # resources, users, terminals
-    "env": _row(valued="-u --unset -C --chdir", text="-S --split-string", assigns=True),
-    **_each("timeout gtimeout", _row(valued="-k --kill-after -s --signal", operands=1)),
-    "nice": _row(valued="-n --adjustment"),
-    "ionice": _row(valued="-c --class -n --classdata -p"),
-    "chrt": _row(operands=1),
-    "taskset": _row(operands=1),
-    "numactl": _row(valued="-N -m -C -i -p --physcpubind --cpunodebind --membind"),
+    "env": wrapper(valued="-u --unset -C --chdir", text="-S --split-string", assigns=True),
+    **each("timeout gtimeout", wrapper(valued="-k --kill-after -s --signal", operands=1)),
+    "nice": wrapper(valued="-n --adjustment"),
+    "ionice": wrapper(valued="-c --class -n --classdata -p"),
+    "chrt": wrapper(operands=1),
+    "taskset": wrapper(operands=1),
+    "numactl": wrapper(valued="-N -m -C -i -p --physcpubind --cpunodebind --membind"),
     "prlimit": _PLAIN,
-    "cpulimit": _row(valued="-l --limit -p -e"),
-    "stdbuf": _row(valued="-i -o -e --input --output --error"),
-    "xvfb-run": _row(
+    "cpulimit": wrapper(valued="-l --limit -p -e"),
+    "stdbuf": wrapper(valued="-i -o -e --input --output --error"),
+    "xvfb-run": wrapper(
         valued="-n -s -e -f -w -p --server-num --server-args --error-file --auth-file "
         "--wait --xauth-protocol"
     ),
-    "dbus-run-session": _row(valued="--config-file --dbus-daemon"),
-    **_each(
+    "dbus-run-session": wrapper(valued="--config-file --dbus-daemon"),
+    **each(
         "sudo doas",
-        _row(
+        wrapper(
             valued="-u --user -g --group -h --host -C -D --chdir -p --prompt -r -t -T -U",
             idle="-l -v -k --list --validate",
             assigns=True,
         ),
     ),
-    **_each("gosu su-exec chroot arch-chroot faketime setuidgid", _row(operands=1)),
-    "su": _row(Takes.OPTION, valued="-s --shell -g -G --group", operands=3, text="-c --command"),
-    "sg": _row(Takes.OPTION, operands=2, text="-c"),
-    "runuser": _row(valued="-u --user -g --group -s", text="-c --command"),
-    "pkexec": _row(valued="--user"),
-    "setpriv": _row(valued="--reuid --regid --groups"),
-    **_each("unshare nsenter firejail proot", _UNSHARE),
+    **each("gosu su-exec chroot arch-chroot faketime setuidgid", wrapper(operands=1)),
+    "su": wrapper(Takes.OPTION, valued="-s --shell -g -G --group", operands=3, text="-c --command"),
+    "sg": wrapper(Takes.OPTION, operands=2, text="-c"),
+    "runuser": wrapper(valued="-u --user -g --group -s", text="-c --command"),
+    "pkexec": wrapper(valued="--user"),
+    "setpriv": wrapper(valued="--reuid --regid --groups"),
+    **each("unshare nsenter firejail proot", _UNSHARE),
     "bwrap": _AFTER_DASHES,
-    "ip": _row(verbs={"netns": _row(verbs={"exec": _row(operands=1)})}),
-    "cgexec": _row(valued="-g"),
-    "systemd-run": _row(
+    "ip": wrapper(verbs={"netns": wrapper(verbs={"exec": wrapper(operands=1)})}),
+    "cgexec": wrapper(valued="-g"),
+    "systemd-run": wrapper(
         valued="-p --property -u --unit --uid --gid -E --setenv --slice -M",
         swallows=True,
         tells_with="--wait -t --pty --scope -P --pipe",
     ),
-    "systemd-nspawn": _row(valued="-D --directory -M --machine --bind -i -u"),
-    "setarch": _row(operands=1),
-    "arch": _row(valued="-e -d"),
-    "flock": _row(valued="-w --timeout -E --conflict-exit-code", operands=1, text="-c --command"),
-    "script": _row(
-        Takes.OPTION,
+    "systemd-nspawn": wrapper(valued="-D --directory -M --machine --bind -i -u"),
+    "setarch": wrapper(operands=1),
+    "arch": wrapper(valued="-e -d"),
+    "flock": wrapper(valued="-w --timeout -E --conflict-exit-code", operands=1, text="-c --command"),
+    "script": wrapper(
         valued="-t -T -I -O -B -E -o -m",
         text="-c --command",
         operands=1,
         swallows=True,
         tells_with="-e --return",
     ),
-    "tmux": _row(
+    "tmux": wrapper(
         valued="-L -S -f",
         verbs={
-            **_each("send-keys send", _row(Takes.TEXTS, valued="-t -N", swallows=True)),
-            **_each(
+            **each("send-keys send", wrapper(Takes.TEXTS, valued="-t -N", swallows=True)),
+            **each(
                 "new-session new new-window neww split-window splitw respawn-pane run-shell",
-                _row(Takes.TEXT, valued="-t -s -n -c -x -y -e -F -l -p", swallows=True),
+                wrapper(Takes.TEXT, valued="-t -s -n -c -x -y -e -F -l -p", swallows=True),
             ),
         },
     ),
-    "screen": _row(
+    "screen": wrapper(
         valued="-S -dmS -DmS -t -c -L -Logfile -h", swallows=True, idle="-ls -list -r -x -X -wipe"
     ),
     # repeating, collecting, measuring
-    **_each(
+    **each(
         "xargs gxargs",
-        _row(
+        wrapper(
             valued="-a --arg-file -d --delimiter -E -I -L --max-lines -n --max-args -P --max-procs "
             "-s --max-chars --replace-str",
             appends=True,
         ),
     ),
-    "parallel": _row(
-        Takes.TEXT,
-        valued="-j --jobs -a --arg-file -N -n --delay --timeout --retries --joblog "
-        "--results --colsep -I --tmpdir --halt",
-        appends=True,
+    **each(
+        "parallel sem",
+        wrapper(
+            Takes.TEXT,
+            valued="-j --jobs -a --arg-file -N -n --delay --timeout --retries --joblog "
+            "--results --colsep -I --tmpdir --halt",
+            appends=True,
+        ),
     ),
-    "watch": _row(Takes.TEXT, valued="-n --interval", swallows=True),
-    "entr": _row(appends=False, swallows=True),
-    "watchexec": _row(
+    "watch": wrapper(Takes.TEXT, valued="-n --interval", swallows=True),
+    "entr": wrapper(appends=False, swallows=True),
+    "watchexec": wrapper(
+        Takes.TEXT,
         valued="-e --exts -w --watch -f --filter -i --ignore -d --debounce --delay-run "
         "-s --signal --shell -o --on-busy-update --stop-signal -W",
         swallows=True,
     ),
-    "reflex": _row(valued="-r --regex -g --glob -R -G -d", swallows=True),
-    "nodemon": _row(
-        Takes.OPTION,
+    "reflex": wrapper(valued="-r --regex -g --glob -R -G -d", swallows=True),
+    "nodemon": wrapper(
+        Takes.TEXT,
         valued="-e --ext -w --watch -i --ignore",
-        operands=4,
-        text="-x --exec",
+        operands=9,
+        words="-x --exec",
         swallows=True,
     ),
-    "onchange": _row(separator=True, swallows=True),
-    "chokidar": _row(Takes.OPTION, operands=9, text="-c --command", swallows=True),
-    "watchman-make": _row(Takes.OPTION, valued="-p", operands=9, text="--run", swallows=True),
-    "hyperfine": _row(
+    "watchmedo": wrapper(Takes.OPTION, operands=9, text="-c --command", swallows=True),
+    **each("at batch", wrapper(Takes.TEXT, operands=9, swallows=True)),
+    "onchange": wrapper(separator=True, swallows=True),
+    "chokidar": wrapper(Takes.OPTION, operands=9, text="-c --command", swallows=True),
+    "watchman-make": wrapper(Takes.OPTION, valued="-p", operands=9, text="--run", swallows=True),
+    "hyperfine": wrapper(
         Takes.TEXTS,
         valued="-w --warmup -r --runs -m -M --min-runs --max-runs -p "
         "--prepare -c --cleanup -P -L -D -n --export-json --export-markdown -S --shell",
     ),
-    **_each("strace ltrace", _row(valued="-e -o -p -s -u -P -E -a -b -I -O -S -X")),
-    **_each("valgrind heaptrack", _PLAIN),
-    "perf": _row(verbs=_each("stat record trace", _row(valued="-e -o -F -p -g-d -c -r"))),
-    "rr": _row(verbs={"record": _PLAIN}),
-    "gdb": _row(Takes.OPTION, valued="-ex -x -iex", words="--args -args"),
-    "lldb": _row(separator=True),
-    "py-spy": _row(separator=True),
-    "kcov": _row(operands=1),
-    **_each(
+    **each("strace ltrace", wrapper(valued="-e -o -p -s -u -P -E -a -b -I -O -S -X")),
+    **each("valgrind heaptrack", _PLAIN),
+    "perf": wrapper(verbs=each("stat record trace", wrapper(valued="-e -o -F -p -g-d -c -r"))),
+    "rr": wrapper(verbs={"record": _PLAIN}),
+    "gdb": wrapper(Takes.OPTION, valued="-ex -x -iex", words="--args -args"),
+    "lldb": wrapper(separator=True),
+    "py-spy": wrapper(separator=True),
+    "kcov": wrapper(operands=1),
+    **each(
         "nyc c8",
-        _row(
+        wrapper(
             valued="-r --reporter -x -n --exclude --include --cwd -t --temp-dir -o "
             "--report-dir --reports-dir --src",
             idle="--help --version",
         ),
     ),
-    "retry": _row(valued="-t --times -d --delay -m --max -n --tries -s --sleep --until -u"),
+    "retry": wrapper(valued="-t --times -d --delay -m --max -n --tries -s --sleep --until -u"),
     "wait-for-it": _AFTER_DASHES,
-    "dockerize": _row(valued="-wait -timeout -template"),
+    "dockerize": wrapper(valued="-wait -timeout -template"),
     "wait-for": _AFTER_DASHES,
-    "git": _row(
+    "git": wrapper(
         valued="-C -c --git-dir --work-tree",
         verbs={
-            "bisect": _row(verbs={"run": _PLAIN}),
-            "rebase": _row(Takes.OPTION, operands=4, valued="--onto -s -X", text="-x --exec"),
-            "submodule": _row(verbs={"foreach": _row(Takes.TEXT)}),
+            "bisect": wrapper(verbs={"run": _PLAIN}),
+            "rebase": wrapper(Takes.OPTION, operands=4, valued="--onto -s -X", text="-x --exec"),
+            "submodule": wrapper(verbs={"foreach": wrapper(Takes.TEXT)}),
         },
     ),
     # environments
-    "rustup": _row(verbs={"run": _row(operands=1)}),
-    "direnv": _row(verbs={"exec": _row(operands=1)}),
-    **_each("asdf rbenv pyenv nodenv goenv plenv jenv tfenv phpenv", _row(verbs={"exec": _PLAIN})),
-    **_each(
+    "rustup": wrapper(verbs={"run": wrapper(operands=1)}),
+    "direnv": wrapper(verbs={"exec": wrapper(operands=1)}),
+    **each("asdf rbenv pyenv nodenv goenv plenv jenv tfenv phpenv", wrapper(verbs={"exec": _PLAIN})),
+    **each(
         "mise rtx",
-        _row(
+        wrapper(
             valued="-C --cd",
             verbs={
-                "exec": _row(separator=True, text="-c --command"),
-                "x": _row(separator=True, text="-c --command"),
+                "exec": wrapper(separator=True, text="-c --command"),
+                "x": wrapper(separator=True, text="-c --command"),
                 "run": _PLAIN,
             },
         ),
     ),
-    "volta": _row(verbs={"run": _row(valued="--node --npm --yarn --pnpm")}),
-    "fnm": _row(verbs={"exec": _row(valued="--using --fnm-dir")}),
-    "nvm": _row(verbs={"exec": _row(operands=1)}),
-    "n": _row(verbs={"exec": _row(operands=1)}),
-    "rvm": _row(operands=1, verbs={"do": _PLAIN}),
+    "volta": wrapper(verbs={"run": wrapper(valued="--node --npm --yarn --pnpm")}),
+    "fnm": wrapper(verbs={"exec": wrapper(valued="--using --fnm-dir")}),
+    "nvm": wrapper(verbs={"exec": wrapper(operands=1)}),
+    "n": wrapper(verbs={"exec": wrapper(operands=1)}),
+    "rvm": wrapper(operands=1, verbs={"do": _PLAIN}),
     "chruby-exec": _AFTER_DASHES,
-    **_each("conda mamba micromamba", _row(verbs={"run": _PYTHON_ENVIRONMENT})),
-    **_each(
+    **each("conda mamba micromamba", wrapper(verbs={"run": _PYTHON_ENVIRONMENT})),
+    **each(
         "uv rye",
-        _row(
+        wrapper(
             valued="--directory --project",
-            verbs={"run": _PYTHON_ENVIRONMENT, "tool": _row(verbs={"run": _PYTHON_ENVIRONMENT})},
+            verbs={"run": _PYTHON_ENVIRONMENT, "tool": wrapper(verbs={"run": _PYTHON_ENVIRONMENT})},
         ),
     ),
     "uvx": _PYTHON_ENVIRONMENT,
-    "pipx": _row(verbs={"run": _PYTHON_ENVIRONMENT}),
-    **_each(
+    "pipx": wrapper(verbs={"run": _PYTHON_ENVIRONMENT}),
+    **each(
         "pdm pipenv poetry pixi devbox",
-        _row(
+        wrapper(
             valued="-C --directory -P --project -e --env --manifest-path",
             verbs={"run": _PYTHON_ENVIRONMENT, "exec": _PYTHON_ENVIRONMENT},
         ),
     ),
-    "hatch": _row(
+    "hatch": wrapper(
         valued="-e --env -p --project",
-        verbs={"run": _PYTHON_ENVIRONMENT, "env": _row(verbs={"run": _PYTHON_ENVIRONMENT})},
+        verbs={"run": _PYTHON_ENVIRONMENT, "env": wrapper(verbs={"run": _PYTHON_ENVIRONMENT})},
     ),
-    "tox": _row(verbs=_each("exec e", _AFTER_DASHES)),
-    **_each("npx pnpx bunx", _NODE_EXEC),
-    "npm": _row(valued="--prefix -w --workspace -C", verbs=_each("exec x", _NODE_EXEC)),
-    "pnpm": _row(valued="-C --dir --filter -F", verbs=_each("exec dlx", _NODE_EXEC)),
-    "yarn": _row(valued="--cwd", verbs={**_each("exec dlx run", _NODE_EXEC), "node": _row()}),
-    "bun": _row(verbs={"x": _NODE_EXEC, "run": _NODE_EXEC}),
-    **_each("lerna nx", _row(verbs={"exec": _AFTER_DASHES})),
-    "cross-env": _row(assigns=True),
-    "cross-env-shell": _row(Takes.TEXT, assigns=True),
-    "env-cmd": _row(valued="-f --file -e --environments -r --rc-file"),
-    "dotenv": _row(valued="-e -f --file -c -v -p", assigns=True),
-    "dotenvx": _row(verbs={"run": _AFTER_DASHES}),
-    "concurrently": _row(
+    "tox": wrapper(verbs=each("exec e", _AFTER_DASHES)),
+    **each("npx pnpx bunx nlx", _NODE_EXEC),
+    "npm": wrapper(valued="--prefix -w --workspace -C", verbs=each("exec x", _NODE_EXEC)),
+    "pnpm": wrapper(
+        valued="-C --dir --filter -F", verbs=each("exec dlx", _NODE_EXEC), starts_installed=True
+    ),
+    "yarn": wrapper(
+        valued="--cwd",
+        verbs={**each("exec dlx run", _NODE_EXEC), "node": wrapper()},
+        starts_installed=True,
+    ),
+    "bun": wrapper(verbs={"x": _NODE_EXEC, "run": _NODE_EXEC}),
+    **each("lerna nx", wrapper(verbs={"exec": _AFTER_DASHES})),
+    "cross-env": wrapper(assigns=True),
+    "cross-env-shell": wrapper(Takes.TEXT, assigns=True),
+    "env-cmd": wrapper(valued="-f --file -e --environments -r --rc-file"),
+    "dotenv": wrapper(valued="-e -f --file -c -v -p", assigns=True, leading="run --"),
+    "foreman": wrapper(verbs={"run": wrapper(valued="-e --env -f --procfile")}),
+    "concurrently": wrapper(
         Takes.TEXTS,
         valued="-n --names -c --prefix-colors -s --success -p --prefix "
         "-l --restart-tries --max-processes -m",
     ),
-    "firebase": _row(
-        verbs={"emulators:exec": _row(Takes.TEXTS, valued="--only --project --import")}
+    "firebase": wrapper(
+        verbs={"emulators:exec": wrapper(Takes.TEXTS, valued="--only --project --import")}
     ),
-    **_each("bundle bundler", _row(valued="--gemfile", verbs={"exec": _PLAIN, "e": _PLAIN})),
-    "appraisal": _row(operands=1),
+    **each("bundle bundler", wrapper(valued="--gemfile", verbs={"exec": _PLAIN, "e": _PLAIN})),
+    "appraisal": wrapper(operands=1),
     "spring": _PLAIN,
-    "composer": _row(verbs={"exec": _PLAIN}),
-    "symfony": _row(verbs={"run": _PLAIN}),
-    **_each("opam cabal stack carton", _row(verbs={"exec": _PLAIN})),
+    "composer": wrapper(verbs={"exec": _PLAIN}),
+    "symfony": wrapper(verbs={"run": _PLAIN}),
+    **each("opam cabal stack carton cask eask", wrapper(verbs={"exec": _PLAIN})),
     "fvm": _PLAIN,
-    "xcrun": _row(valued="-sdk --sdk -toolchain --toolchain"),
-    "nix": _row(
+    "xcrun": wrapper(valued="-sdk --sdk -toolchain --toolchain"),
+    "nix": wrapper(
         verbs={
-            "develop": _row(
+            "develop": wrapper(
                 Takes.OPTION, operands=9, words="-c --command", valued="-f --file --profile"
             ),
-            "shell": _row(Takes.OPTION, operands=99, words="-c --command", valued="-f --file"),
+            "shell": wrapper(Takes.OPTION, operands=99, words="-c --command", valued="-f --file"),
             "run": _AFTER_DASHES,
         }
     ),
-    "nix-shell": _row(
+    "nix-shell": wrapper(
         Takes.OPTION, operands=99, text="--run --command", valued="-I --arg --argstr"
     ),
-    "guix": _row(verbs=_each("shell environment time-machine", _AFTER_DASHES)),
-    "devenv": _row(verbs={"shell": _PLAIN}),
-    "cargo": _row(
+    "guix": wrapper(verbs=each("shell environment time-machine", _AFTER_DASHES)),
+    "devenv": wrapper(verbs={"shell": _PLAIN}),
+    "cargo": wrapper(
         verbs={
-            "watch": _row(
+            "watch": wrapper(
                 Takes.OPTION,
                 valued="-w --watch -i --ignore -d --delay",
                 text="-s --shell",
@@ -391,49 +315,50 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
             )
         }
     ),
-    **_each(
-        "op doppler infisical chamber aws-vault teller vaulted envchain sops summon berglas",
-        _AFTER_DASHES,
-    ),
-    "wsl": _row(valued="-d --distribution -u --user", words="-e --exec --"),
-    "cmd": _row(Takes.TEXT, operands=1),
+    "wsl": wrapper(valued="-d --distribution -u --user", words="-e --exec --"),
+    "cmd": wrapper(Takes.TEXT, operands=1),
     "busybox": _PLAIN,
     "toybox": _PLAIN,
     # other machines
-    "ssh": _row(
+    "ssh": wrapper(
         Takes.TEXT,
         operands=1,
         valued="-p -i -o -l -L -R -D -F -J -b -c -e -m -O -Q -S -W -w -B -E -I",
     ),
-    "sshpass": _row(valued="-p -f -d"),
-    "mosh": _row(operands=1, valued="-p --ssh"),
-    "vagrant": _row(verbs={"ssh": _row(Takes.OPTION, operands=1, text="-c --command")}),
-    "gcloud": _row(Takes.OPTION, operands=9, valued="--zone --project", text="--command"),
-    "heroku": _row(verbs={"run": _row(Takes.TEXT, valued="-a --app -s --size")}),
-    "fly": _row(
-        verbs={"ssh": _row(Takes.OPTION, operands=1, valued="-a --app", text="-C --command")}
+    "sshpass": wrapper(valued="-p -f -d"),
+    "mosh": wrapper(operands=1, valued="-p --ssh"),
+    "vagrant": wrapper(verbs={"ssh": wrapper(Takes.OPTION, operands=1, text="-c --command")}),
+    "gcloud": wrapper(Takes.OPTION, operands=9, valued="--zone --project", text="--command"),
+    "heroku": wrapper(
+        verbs=each("run local:run", wrapper(Takes.TEXT, valued="-a --app -s --size -e --env"))
     ),
-    **_each("docker podman nerdctl finch", _DOCKER),
-    **_each("docker-compose podman-compose", _COMPOSE),
-    **_each("kubectl oc k microk8s.kubectl minikube", _KUBECTL),
-    **_each(
+    "fly": wrapper(
+        verbs={"ssh": wrapper(Takes.OPTION, operands=1, valued="-a --app", text="-C --command")}
+    ),
+    **each("docker podman nerdctl finch", _DOCKER),
+    **each("docker-compose podman-compose", _COMPOSE),
+    **each("kubectl oc k microk8s.kubectl minikube", _KUBECTL),
+    **each(
         "apptainer singularity",
-        _row(verbs={"exec": _row(operands=1, valued="-B --bind --env --pwd -H --home --env-file")}),
+        wrapper(verbs={"exec": wrapper(operands=1, valued="-B --bind --env --pwd -H --home --env-file")}),
     ),
-    **_each("lxc incus multipass", _row(verbs={"exec": _row(operands=1)})),
+    **each("lxc incus multipass", wrapper(verbs={"exec": wrapper(operands=1)})),
     "lxc-attach": _AFTER_DASHES,
     "schroot": _AFTER_DASHES,
-    "distrobox": _row(verbs={"enter": _AFTER_DASHES}),
-    **_each("toolbox", _row(verbs={"run": _row(valued="-c --container")})),
-    "devcontainer": _row(
+    "distrobox": wrapper(verbs={"enter": _AFTER_DASHES}),
+    **each("toolbox", wrapper(verbs={"run": wrapper(valued="-c --container")})),
+    "devcontainer": wrapper(
         verbs={
-            "exec": _row(
+            "exec": wrapper(
                 valued="--workspace-folder --config --container-id --id-label --remote-env"
             )
         }
     ),
-    "ddev": _row(verbs={"exec": _row(valued="-s --service -d --dir")}),
-    "srun": _row(valued="-n -N -c -p -t -A -J -o -e -w"),
-    **_each("mpirun mpiexec orterun", _row(valued="-n -np -c --host -H --hostfile -x --map-by")),
+    "ddev": wrapper(verbs={"exec": wrapper(valued="-s --service -d --dir")}),
+    **each("pwsh powershell", wrapper(Takes.OPTION, operands=9, text="-c -Command -command")),
+    "bsub": wrapper(valued="-q -n -J -o -e -R -W -M -P", swallows=True, tells_with="-I -K"),
+    "sbatch": wrapper(Takes.OPTION, operands=9, text="--wrap", swallows=True),
+    "srun": wrapper(valued="-n -N -c -p -t -A -J -o -e -w"),
+    **each("mpirun mpiexec orterun", wrapper(valued="-n -np -c --host -H --hostfile -x --map-by")),
 }
 """By base name. Programs that read source text or scripts themselves are in `unwrap`."""

@@ -30,6 +30,8 @@ REPOSITORY: Final = "octo/demo"
 PERSON: Final = "maria"
 READY_SECONDS: Final = 20.0
 END_SECONDS: Final = 20.0
+ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "TERM", "--")
+"""A demo that is killed leaves nothing behind."""
 
 OPERATOR_FILE: Final = "reconciliation_interval: 1\nworkers: {agents: 5}\n"
 
@@ -130,7 +132,7 @@ def _process(
     command: list[str], environment: Mapping[str, str], stderr: IO[str]
 ) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
-        command,
+        [*ENDS_WITH_US, *command],
         env=dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
