@@ -189,6 +189,8 @@ class Reconciliation:
 
         What is due later has its own time, and what GitHub refused is not asked again.
         """
+        if self._world.clock.now() - agent.updated_at < IN_FLIGHT:
+            return  # it is being published
         before = await self._world.store.effects(agent.id)
         no_request = agent.waits_for is Waits.REVIEW and EffectName.PULL_REQUEST not in before
         is_settled = all(effect.state is EffectState.DONE for effect in before.values())

@@ -123,12 +123,14 @@ class Segment:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
             if watch.done():
                 return await self._stop(watch.result(), work)
-            ended = work.result()
-            if isinstance(ended, Halted):
-                return await self._stop(await watch, work)
-            if self._gate.tripped.is_set():  # by a tool beside the closing one
-                return await self._stop(Stop.TRIPPED, work)
-            return ended
+            ended, stop = work.result(), self._reason_to_stop()
+            if stop is Stop.TRIPPED:  # also by a tool beside a closing one
+                return await self._stop(stop, work)
+            if not isinstance(ended, Halted):
+                return ended
+            if stop is not None:
+                return await self._stop(stop, work)
+            return Ended(Idle(ended.text))  # the runtime gave the turn up by a bound of its own
         finally:
             await _ended(work, watch)
             if self._session is not None:
@@ -143,7 +145,7 @@ class Segment:
         await self._world.engine.enqueue(
             Work.to_publish(self._agent.id, f"start:{self._agent.segment}")
         )
-        if checkout.is_fresh and (problem := await self._set_up(order, checkout)):
+        if problem := await self._set_up(order, checkout):
             return Failed(Cause.SETUP_FAILED, problem)
         try:
             self._session = await self._open(order, checkout)
@@ -170,7 +172,13 @@ class Segment:
         return await ask()
 
     async def _set_up(self, order: CheckoutOrder, checkout: Checkout) -> str:
-        """Run the role's `setup:` commands; the problem in words, empty if all went well."""
+        """Run the role's `setup:` commands; the problem in words, empty if all went well.
+
+        Once in a clone; a set-up that the death of the process cut off runs again.
+        """
+        is_done = self._world.agents_directory(str(self._agent.id)) / "setup.done"
+        if is_done.exists() and not checkout.is_fresh:
+            return ""
         for command in self._agent.assignment.setup:
             ended = await self._world.processes.run(
                 ["bash", "-o", "pipefail", "-c", command],
@@ -186,6 +194,7 @@ class Segment:
                 )
                 tail = redact(ended.output.strip()[-SETUP_OUTPUT_CHARACTERS:])
                 return f"The setup command `{command}` {how}: {tail}"
+        is_done.touch()
         return ""
 
     async def _open(self, order: CheckoutOrder, checkout: Checkout) -> Session:
@@ -238,12 +247,8 @@ class Segment:
         """The timer of this agent: sees deadlines, lost ownership and a draining process."""
         next_tick, next_progress, waited = TICK_SECONDS, PROGRESS_SECONDS, 0.0
         while True:
-            if self._gate.superseded.is_set():
-                return Stop.SUPERSEDED
-            if self._gate.tripped.is_set():
-                return Stop.TRIPPED
-            if self._drain.is_requested:
-                return Stop.DRAINED
+            if (stop := self._reason_to_stop()) is not None:
+                return stop
             left = seconds_left(
                 self._gate.counters,
                 self._agent.assignment.limits.max_active_duration,
@@ -259,6 +264,13 @@ class Segment:
             pause = min(left, WATCH_SECONDS)
             await asyncio.sleep(pause)
             waited += pause
+
+    def _reason_to_stop(self) -> Stop | None:
+        if self._gate.superseded.is_set():
+            return Stop.SUPERSEDED
+        if self._gate.tripped.is_set():
+            return Stop.TRIPPED
+        return Stop.DRAINED if self._drain.is_requested else None
 
     async def _publish_progress(self, second: int) -> None:
         agent = self._agent

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import httpx
 
+from app.adapters.clock import new_name
 from app.core.agent import AgentId
 from app.core.lifecycle import State
 from app.scripted.script import Scripts
@@ -291,7 +292,7 @@ def campaign(
 
     `database_url`: a PostgreSQL database, on which two processes work; None: SQLite.
     """
-    name = f"octo/crash-{directory.name}".replace("_", "-")[:90]
+    name = f"octo/{new_name()}"  # processes are found by it, also beside another campaign
     data = directory / "data"
     data.mkdir(parents=True)
     url = database_url or f"sqlite:///{data / 'squadron.sqlite'}"

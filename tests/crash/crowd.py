@@ -23,7 +23,7 @@ ROLES: Mapping[str, Mapping[str, Any]] = {
     "waiter": {},
     "asker": {},
     "dropped": {},
-    "prepared": {"setup": ["sleep 0.7; echo ready > setup.txt"]},
+    "prepared": {"setup": ["sleep 1; echo ready > setup.txt"]},
     "runaway": {"max_tool_calls": 3, "summary_wait": 5},
     "racer": {"max_iterations": 1, "summary_wait": 5},
 }
@@ -102,7 +102,10 @@ class Crowd:
         self._model = model
 
     def open(self, roles: tuple[str, ...], *steps: Answer) -> None:
-        """One more issue, labelled for these roles; `steps` take the place of their story."""
+        """One more issue, labelled for these roles while it is opened or afterwards.
+
+        `steps` take the place of their story.
+        """
         blocker = self._issue("Somebody else's work", "") if "waiter" in roles else None
         name = f"story-{len(self._model.scripts.scripts)}"
         steps = steps or _KINDS[roles[-1]](name, blocker or 0)
@@ -111,9 +114,11 @@ class Crowd:
         self._model.scripts = Scripts(
             (*self._model.scripts.scripts, script), (SUMMARY_MARK, COMPACTION_MARK)
         )
-        number = self._issue(name, f"SCENARIO:{name}\n")
         labels = [f"squadron:{role}" for role in roles]
-        self._does("POST", f"issues/{number}/labels", {"labels": labels})
+        at_once = len(self.posts) % 2 == 0
+        number = self._issue(name, f"SCENARIO:{name}\n", labels if at_once else [])
+        if not at_once:
+            self._does("POST", f"issues/{number}/labels", {"labels": labels})
         self.posts += [Post(number, role, blocker) for role in roles]
 
     def tend(self, registry: Registry) -> None:
@@ -165,8 +170,9 @@ class Crowd:
     def _is_a_limit(agent: Agent) -> bool:
         return agent.trip is not None and agent.trip.limit in list(LimitName)
 
-    def _issue(self, title: str, body: str) -> int:
-        opened = self._does("POST", "issues", {"title": title, "body": body})
+    def _issue(self, title: str, body: str, labels: list[str] | None = None) -> int:
+        content = {"title": title, "body": body, "labels": labels or []}
+        opened = self._does("POST", "issues", content)
         number: int = opened["number"]
         return number
 

@@ -10,7 +10,6 @@ from app.core.agent import Agent
 from app.core.events import Layer, ToolAsked, ToolDenied, Warned
 from app.core.lifecycle import State
 from app.scripted.script import Answer, Call
-from tests.scenarios.conftest import BOTH
 from tests.support.github import git
 from tests.support.squad import TRIES, Squad, Task, repository, squad
 from tests.support.steps import (
@@ -24,8 +23,6 @@ from tests.support.steps import (
     writes,
 )
 from tests.support.waiting import until
-
-pytestmark = BOTH
 
 ROLES = {
     "fixer": {"max_iterations": 2},
@@ -63,6 +60,7 @@ def handed_over_to_a_human(team: Squad, task: Task) -> tuple[Agent, str]:
     return agent, issue["body"]
 
 
+@pytest.mark.both_databases
 def test_fix_test_fail_is_stopped_by_the_hook_at_max_iterations(team: Squad) -> None:
     """Seed 002, "Escalation Flow on Trip"; `facts/peers.md` section 4, 2."""
     task = team.give(
@@ -143,6 +141,7 @@ def test_an_agent_that_thinks_and_calls_nothing_is_stopped_by_the_timer(team: Sq
     assert "- Agent summary: I thought." in body
 
 
+@pytest.mark.both_databases
 def test_an_agent_that_waits_for_ever_is_stopped_by_reconciliation(team: Squad) -> None:
     """Seed 002, layer 3."""
     never = team.issue("Never")
@@ -154,6 +153,7 @@ def test_an_agent_that_waits_for_ever_is_stopped_by_reconciliation(team: Squad) 
     assert "- Agent summary: Upstream first." in body
 
 
+@pytest.mark.both_databases
 def test_exactly_max_tool_calls_run_even_when_more_are_asked_at_once(team: Squad) -> None:
     """DESIGN section 6, promise 3; `facts/peers.md` section 4, 1, 3 and 6."""
     task = team.give("caller", "All at once", runs_at_once(*(f"touch ran-{n}" for n in range(8))))

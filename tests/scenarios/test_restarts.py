@@ -8,12 +8,11 @@ from app.core.agent import Agent
 from app.core.counters import Counters
 from app.core.events import SegmentStarted, Waits
 from app.core.lifecycle import State
-from tests.scenarios.conftest import BOTH
 from tests.support.squad import Squad, Task, repository, squad
 from tests.support.steps import commits, completes, is_blocked, runs, waits_for, writes
 from tests.support.waiting import until
 
-pytestmark = BOTH
+pytestmark = pytest.mark.both_databases
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,9 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
         **{f"octo/{name}": caller for name in (*TROUBLES, FORBIDDEN)},
     }
     directory = tmp_path_factory.mktemp("trouble")
-    with squad(directory, repositories, workers=len(repositories)) as team:
+    with squad(
+        directory, repositories, workers=len(repositories), reconciliation_seconds=3600
+    ) as team:
         yield team
 
 
@@ -143,16 +145,23 @@ def test_a_protected_branch_is_named_and_the_work_stays_on_disk(team: Squad) -> 
 # --- the model -------------------------------------------------------------------------------
 
 
-def test_a_model_that_always_refuses_escalates_after_three_deaths(team: Squad) -> None:
-    """DESIGN section 2: three deaths of one segment's runtime."""
+@pytest.fixture(scope="module", autouse=True)
+def unheard(team: Squad) -> Task:
+    """An agent whose model always refuses. Begun first: its back-off takes a while."""
     team.tolerates("RuntimeDied")
     team.tolerates("automatically retried")
-    task = team.give("docs", "Unheard", Failure(401))
-    agent = team.until_escalated(task)
+    return team.give("docs", "Unheard", Failure(401))
+
+
+def test_a_model_that_always_refuses_escalates_after_three_deaths(
+    team: Squad, unheard: Task
+) -> None:
+    """DESIGN section 2: three deaths of one segment's runtime."""
+    agent = team.until_escalated(unheard)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.observed) == ("runtime_died", 3)
     assert "HTTP status 401" in agent.trip.reason and "API key" in agent.trip.reason
-    assert len(team.comments(task)) == 1
+    assert len(team.comments(unheard)) == 1
 
 
 # --- GitHub ----------------------------------------------------------------------------------

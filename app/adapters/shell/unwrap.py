@@ -137,7 +137,7 @@ def _unwrap(wrapper: Wrapper, words: Words, fed: str | None) -> Unwrapped | None
             continue
         name, has_value, value = word.partition("=")
         if word in wrapper.words_options:
-            return _start(wrapper, words[position + 1 :], swallows, None)
+            return _start(wrapper, words[position + 1 :], swallows, None, by_option=True)
         if word[:1] == "-" and len(word) > 1:
             if name in wrapper.idle:
                 return None
@@ -165,12 +165,21 @@ def _unwrap(wrapper: Wrapper, words: Words, fed: str | None) -> Unwrapped | None
         else:
             break
     started = ((program,) if program else ()) + words[position:]
-    return _start(wrapper, started, swallows, fed if own == wrapper.operands else None)
+    return _start(wrapper, started, swallows, fed)
 
 
-def _start(wrapper: Wrapper, started: Words, swallows: bool, fed: str | None) -> Unwrapped | None:
+def _start(
+    wrapper: Wrapper,
+    started: Words,
+    swallows: bool,
+    fed: str | None,
+    *,
+    by_option: bool = False,
+) -> Unwrapped | None:
     match wrapper.takes:
-        case Takes.WORDS:
+        case Takes.OPTION if not by_option:
+            return None
+        case Takes.WORDS | Takes.OPTION:
             if not started:
                 return None
             extra = (ARGUMENTS_OF_RUN,) if wrapper.appends else ()
@@ -184,8 +193,6 @@ def _start(wrapper: Wrapper, started: Words, swallows: bool, fed: str | None) ->
             return None if fed is None else Unwrapped(Text((fed,)), swallows)
         case Takes.TEXTS:
             return Unwrapped(Text(tuple(started)), swallows) if started else None
-        case Takes.OPTION:
-            return None
 
 
 def _option_text(wrapper: Wrapper, words: Words, start: int, end: int) -> Unwrapped | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from app.core.shell_line import Words
+from app.core.testruns.literals import outside_of_literals
 from app.core.testruns.names import (
     base_name,
     program_runs_suite,
@@ -56,13 +57,13 @@ def _interpreter(
 
 
 _PYTHON_CODE: Final = (
-    r"\b(?:pytest|unittest|nose2?|pytest\.console)\.(?:console_)?main\s*\(|\bunittest\.TextTestRunner"
-    r"|^(?!.*print\s*\().*\.test\(\s*\)|\bcall_command\(\s*['\"]test['\"]"
-    r"|subprocess\.\w+\(\s*\[?\s*['\"](?:pytest|tox|nox)\b"
+    r"\b(?:pytest|unittest|nose2?|pytest\.console)\.(?:console_)?main\s*\((?![^)]*--(?:co|help|ver))"
+    r"|\bunittest\.TextTestRunner|\bcall_command\(\s*['\"]test['\"]"
+    r"|\bfrom\s+pytest\s+import\s+main\b|\bimport\s+(?:[\w.]+\s+as\s+)?(\w+)\b(?s:.*?)\b\1\.test\("
 )
 _PYTHON: Final = _interpreter(
     valued="""-X -W -Q -o --outfile -s --sort --listen --connect --rcfile --source --omit --include
-        --data-file --context --concurrency --debug --source-pkg""",
+        --data-file --out --context --concurrency --debug --source-pkg""",
     module="-m",
     code="-c",
     runs_tests=_PYTHON_CODE,
@@ -70,6 +71,11 @@ _PYTHON: Final = _interpreter(
 )
 _COVERAGE: Final = Interpreter(
     _PYTHON.valued, _PYTHON.module, idle=frozenset(HELP_FLAGS), verb="run"
+)
+_LAUNCHER: Final = _interpreter(
+    valued="--nproc_per_node --nproc-per-node --nnodes --num_processes --config_file --master_port",
+    module="-m",
+    verb="launch",
 )
 _SHELL: Final = _interpreter(
     valued="-o +o -O +O --rcfile --init-file", idle="-n -c --version --help", any_script_name=True
@@ -166,6 +172,8 @@ INTERPRETERS: Final[Mapping[str, Interpreter]] = {
         ),
     ),
     "php": _interpreter(valued="-d -c -z", module="-f", code="-r", idle="-v --version -l -i -m -h"),
+    "torchrun": replace(_LAUNCHER, verb=""),
+    "accelerate": _LAUNCHER,
     "symfony": _interpreter(verb="php"),
     "perl": _interpreter(
         valued="-I -M -m",
@@ -200,7 +208,7 @@ INTERPRETERS: Final[Mapping[str, Interpreter]] = {
     **dict.fromkeys(
         ("nvim", "vim"),
         _interpreter(
-            valued="-u -i -l-file",
+            valued="-u -Nu -i -l-file",
             code="-c +",
             runs_tests=r"Plenary(?:Busted)|MiniTest\.run|Vader!?|"
             r"\bthemis\b|TestSuite",
@@ -229,6 +237,7 @@ _ALIASES: Final[Mapping[str, str]] = {
     "unittest_parallel": "unittest",
     "robot.run": "robot",
     "pabot.pabot": "pabot",
+    "nose": "nosetests",
     "_jb_pytest_runner": "pytest",
     "stestr.cli": "stestr",
 }
@@ -246,7 +255,7 @@ def started_by(name: str, words: Words) -> Asked | Delegated | None:
         word = words[position]
         following = words[position + 1 :]
         option, _, glued = word.partition("=")
-        if word == verb:
+        if verb and word == verb:
             verb = ""
         elif option in interpreter.idle:
             return None
@@ -265,7 +274,7 @@ def started_by(name: str, words: Words) -> Asked | Delegated | None:
 
 
 def _judge_code(interpreter: Interpreter, name: str, text: str) -> Asked | None:
-    if interpreter.runs_tests is None or not interpreter.runs_tests.search(text):
+    if interpreter.runs_tests is None or not outside_of_literals(interpreter.runs_tests, text):
         return None
     return Asked(name, frozenset({text}))
 

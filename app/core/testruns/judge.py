@@ -11,7 +11,12 @@ from typing import Final
 
 from app.core.shell_line import HOLE, Words
 from app.core.testruns.interpreters import INTERPRETERS, started_by
-from app.core.testruns.names import base_name, script_runs_tests
+from app.core.testruns.names import (
+    base_name,
+    names_tests,
+    script_runs_tests,
+    script_takes_tasks,
+)
 from app.core.testruns.odd import ODD
 from app.core.testruns.runner import Asked, Delegated, ask
 from app.core.testruns.table import RUNNERS
@@ -77,15 +82,19 @@ _KNOWN: Final = RUNNERS.keys() | INTERPRETERS.keys() | ODD.keys()
 def _judge_script(words: Words) -> Asked | Delegated | None:
     """`./run_tests.sh`, `script/test`, `build/tests/unit_tests`: a program of the repository."""
     path = words[0]
-    if path.endswith((".py", ".rb", ".js", ".mjs", ".cjs", ".ts", ".pl", ".php", ".lua")):
+    dispatches = script_takes_tasks(path) and "/" in path
+    if not dispatches and path.endswith((".py", ".rb", ".js", ".mjs", ".cjs", ".ts", ".pl", ".php", ".lua")):
         return started_by("script", ("script", *words))
-    is_path = "/" in path or path.endswith((".sh", ".bash", ".bat", ".cmd", ".ps1"))
-    if not is_path or HOLE in base_name(path) or not script_runs_tests(path):
-        return None
-    if not _LISTS_ONLY.isdisjoint(words):
+    is_path = "/" in path or path.endswith((".sh", ".bash", ".bat", ".cmd", ".ps1", ".exe"))
+    if not is_path or HOLE in base_name(path) or not _LISTS_ONLY.isdisjoint(words):
         return None
     label = path.removeprefix("./")
-    return Asked(label, frozenset(word for word in words[1:] if not word.startswith("-")))
+    operands = tuple(word for word in words[1:] if not word.startswith("-"))
+    if script_runs_tests(path):
+        return Asked(label, frozenset(operands))
+    if script_takes_tasks(path) and operands and names_tests(operands[0].split("=")[-1]):
+        return Asked(f"{label} {operands[0]}", frozenset(operands[1:]))
+    return None
 
 
 _LISTS_ONLY: Final = frozenset(

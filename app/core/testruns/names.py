@@ -13,7 +13,7 @@ from app.core.testruns.wordset import word_set
 
 _PIECES: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])|[^A-Za-z0-9]+")
 _SUITE: Final = re.compile(
-    r"(?:run|all|unit|self|ui|py|go|js|c)?(?:all|unit)?tests?"
+    r"(?:run|all|unit|self|ui|py|go|js|c|p|x)?(?:all|unit)?tests?"
     r"(?:all|unit|suites?|acc|race|s|cov|ci|e2e|only|quick|\d+)?"
 )
 """Words that are tests in themselves: `test`, `runtests`, `unittest`, `testacc`, `test2`."""
@@ -21,7 +21,7 @@ _SUITE: Final = re.compile(
 SUITE_WORDS: Final = word_set(
     """e2e distcheck installcheck doctest doctests tst regress vitest jest mocha rspec phpunit
     ctest cypress playwright behat behave karma junit nextest bats busted xctest pest tox nox
-    eunit"""
+    eunit testthat pitest"""
 )
 KIND_WORDS: Final = word_set("unit integration acceptance functional smoke coverage cov e2e system")
 """Kinds of tests. A name of nothing else (`npm run integration`) runs tests of that kind."""
@@ -33,7 +33,7 @@ OTHER_WORK: Final = word_set(
     black isort pylint list ls help upload download bootstrap provision up down stop kill logs
     show view delete remove rm assemble classes resources jar sources scaffold style stylelint
     syntax shellcheck analyze analyse sonar codegen transpile reset purge drop stats summary
-    badge changelog license licenses spelling spell"""
+    checkstyle spotbugs pmd ktlint detekt badge changelog license licenses spelling spell"""
 )
 """Words that say, before or after it, what is done to the tests: `build:test-utils`."""
 
@@ -70,6 +70,9 @@ _SCRIPT_SUFFIX: Final = re.compile(
     r"|exs|tcl|scm|el|hs|swift|nim)$"
 )
 _RUNS_ALL: Final = frozenset({"run", "runall", "runner", "all", "main", "go", "ci"})
+_TASK_SCRIPTS: Final = word_set(
+    "x mach dev do run go make build ci task tasks manage project devtool tool cli bake please"
+)
 _SUITE_FOLDERS: Final = frozenset({"test", "tests", "spec", "t", "testing"})
 _CONJUNCTIONS: Final = frozenset({"and", "then", "n"})
 
@@ -150,6 +153,11 @@ def script_runs_tests(path: str) -> bool:
     if names_tests(stem):
         return True
     return _plain(stem) in _RUNS_ALL and any(folder in _SUITE_FOLDERS for folder in folders)
+
+
+def script_takes_tasks(path: str) -> bool:
+    """Is this a repository's script that is told what to do: `./build.sh test`, `./x.py test`?"""
+    return _plain(_folders_and_stem(path)[1]) in _TASK_SCRIPTS
 
 
 def program_runs_suite(path: str) -> bool:

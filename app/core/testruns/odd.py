@@ -248,6 +248,29 @@ def _compose(words: Words) -> Asked | None:
     return Asked(f"compose run {service[0]}", frozenset())
 
 
+def _deno(words: Words) -> Delegated | None:
+    """`deno run -A npm:vitest run` starts an installed program."""
+    for position, word in enumerate(words):
+        if word.startswith("npm:"):
+            return Delegated((word.removeprefix("npm:"), *words[position + 1 :]))
+    return None
+
+
+def _ruby(words: Words) -> Asked | None:
+    """`ruby -Itest a_test.rb`: with the tests' folder on the load path a file of tests is run."""
+    loads_tests = any(re.search(r"\b(?:test|spec)\b", path) for path in _load_path(words))
+    files = [word for word in words[1:] if re.search(r"(?:_test|_spec|/test_\w+)\.rb", word)]
+    return Asked("ruby test", frozenset(files)) if loads_tests and files else None
+
+
+def _load_path(words: Words) -> list[str]:
+    return [
+        word[2:] or "".join(words[i + 1 : i + 2])
+        for i, word in enumerate(words)
+        if word.startswith("-I")
+    ]
+
+
 _MAVEN_PLUGIN: Final = re.compile(
     r"[\w.]+:(?:maven-)?(\w+?)(?:-maven)?-plugin:(?:[\d.\w-]+:)?([\w-]+)"
 )
@@ -288,6 +311,8 @@ ODD: Final[Mapping[str, Reader]] = {
     "mix": _mix,
     "go": _go,
     "cargo": _cargo,
+    "deno": _deno,
+    "ruby": _ruby,
     **dict.fromkeys(("docker", "docker-compose", "podman", "podman-compose"), _compose),
     **dict.fromkeys(("mvn", "mvnw", "mvnd"), _maven),
     **dict.fromkeys(("gradle", "gradlew"), _gradle),

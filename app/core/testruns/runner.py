@@ -6,6 +6,7 @@ tests, which options narrow the run, and with which flags nothing is executed at
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
@@ -140,6 +141,7 @@ def goal(
     idle: str = "",
     other_verbs: str = "",
     goal_options: str = "",
+    requires: str = "",
     cluster: str = "",
 ) -> Runner:
     """A build tool or task runner that takes the names of targets."""
@@ -153,6 +155,7 @@ def goal(
         idle=word_set(idle) | HELP_FLAGS,
         other_verbs=word_set(other_verbs),
         goal_options=word_set(goal_options),
+        requires=word_set(requires),
         cluster=cluster,
     )
 
@@ -228,7 +231,7 @@ def _ask_program(runner: Runner, arguments: _Arguments) -> Asked | None:
 
 def _ask_verb(runner: Runner, arguments: _Arguments) -> Asked | None:
     operands = arguments.operands
-    starts = range(len(operands)) if runner.verbs_anywhere else range(min(1, len(operands)))
+    starts = range(len(operands)) if runner.verbs_anywhere else range(1)
     for start in starts:
         for phrase in runner.verbs:
             end = start + len(phrase)
@@ -279,14 +282,19 @@ def _ask_script(runner: Runner, arguments: _Arguments, words: Words) -> Asked | 
     for phrase in runner.run_verbs:
         if not _matches(operands[: len(phrase)], phrase) or len(operands) == len(phrase):
             continue
-        name, *rest = operands[len(phrase) :]
-        if name in TEST_PROGRAMS:
-            return Delegated(words[words.index(name, 1) :])
-        if names_tests(name) and "/" not in name and "." not in name:
+        written, *rest = operands[len(phrase) :]
+        program = written.rpartition(":")[2]  # `py311:pytest`, in an environment
+        if program in TEST_PROGRAMS:
+            return Delegated((program, *words[words.index(written, 1) + 1 :]))
+        name = written.rpartition("#")[2].strip("/")  # `.#test` of a flake; `/^test:.*/`
+        if names_tests(name) and "/" not in name and not _FILE.search(name):
             chosen = frozenset({name}) - WHOLE_SUITE
             return Asked(label, arguments.narrowing | _paths(rest) | chosen)
-        return Delegated(words[words.index(name, 1) :])
+        return Delegated((name, *words[words.index(written, 1) + 1 :]))
     return None
+
+
+_FILE: Final = re.compile(r"\.\w+$")
 
 
 def _read(runner: Runner, words: Words) -> _Arguments | None:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from app.core.shell_line import (
     HOLE,
-    AndOr,
-    Function,
-    If,
-    Loop,
-    Sequence,
     ShellLine,
-    ShellNode,
     SimpleCommand,
     Words,
-    children,
 )
 from app.core.testruns.judge import judge, program_name
 from app.core.testruns.names import base_name
+from app.core.testruns.reached import running
 from app.core.testruns.runner import Asked
 from app.core.testruns.status import failure_is_visible
 from app.core.testruns.wordset import word_set
@@ -32,8 +25,8 @@ HARMLESS: Final = word_set(
     test time times tr true type ulimit umask uname uniq unset wait wc whereis which whoami xxd"""
 )
 """Programs that change no file unless their output is sent into one."""
-MAX_VISITS: Final = 20_000
-"""Nodes looked at in one line; function bodies count at each call."""
+CD: Final = "cd "
+"""Begins the selector of a run of everything in one folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +36,8 @@ class Suite:
     runner: str
     """`pytest`, `npm test`, `cargo test`, … in one spelling, however it was started."""
     selectors: tuple[str, ...]
-    """What narrows the run (paths, test ids, `-k expr`), sorted; empty: the whole suite."""
+    """What narrows the run (paths, test ids, `-k expr`, `cd web`), sorted; empty: the whole suite.
+    Paths are seen from where the line starts."""
     status_visible: bool
     """Exit status 0 of the command proves a pass: the caller sees the runner's own status."""
 
@@ -65,18 +59,18 @@ def suite_of(line: ShellLine, rules: SuiteRules | None = None) -> Suite | None:
     are united, and a run of everything among them makes it a run of everything.
     """
     rules = rules or SuiteRules()
-    found: list[tuple[SimpleCommand, Asked]] = []
-    for command in _running(line.root):
+    found: list[tuple[SimpleCommand, str, frozenset[str]]] = []
+    for command, folder in running(line.root):
         asked = _asked(command, rules)
         if asked is not None:
-            found.append((command, asked))
+            found.append((command, asked.runner, _seen_from_start(asked.selectors, folder)))
     if not found:
         return None
-    whole = any(not asked.selectors for _, asked in found)
-    united = frozenset[str]().union(*(asked.selectors for _, asked in found))
-    targets = {id(command): command for command, _ in found}
+    whole = any(not selectors for _, _, selectors in found)
+    united = frozenset[str]().union(*(selectors for _, _, selectors in found))
+    targets = {id(command): command for command, _, _ in found}
     return Suite(
-        runner=_readable(found[0][1].runner),
+        runner=_readable(found[0][1]),
         selectors=() if whole else tuple(sorted(_readable(selector) for selector in united)),
         status_visible=line.complete
         and all(failure_is_visible(line, target) for target in targets.values()),
@@ -94,8 +88,18 @@ def may_change(line: ShellLine, rules: SuiteRules | None = None) -> bool:
         _asked(command, rules) is None
         and command.starts is None
         and (command.writes or base_name(command.words[0]) not in HARMLESS)
-        for command in _running(line.root)
+        for command, _ in running(line.root)
     )
+
+
+def _seen_from_start(selectors: frozenset[str], folder: str) -> frozenset[str]:
+    """`selectors` of a run in `folder` as they read where the line starts: paths below it, and
+    for a run of everything there `cd FOLDER`."""
+    if not folder:
+        return selectors
+    below = {s if s.startswith(("-", "/")) else f"{folder}/{s}" for s in selectors}
+    has_path = any(not s.startswith("-") for s in below)
+    return frozenset(below if has_path else below | {f"{CD}{folder}"})
 
 
 def covers(wide: Suite, narrow: Suite) -> bool:
@@ -114,8 +118,8 @@ def covers(wide: Suite, narrow: Suite) -> bool:
     narrow_filters = {s for s in narrow.selectors if s.startswith("-")}
     if not wide_filters <= narrow_filters:
         return False
-    wide_paths = [s for s in wide.selectors if s not in wide_filters]
-    narrow_paths = [s for s in narrow.selectors if s not in narrow_filters]
+    wide_paths = [s.removeprefix(CD) for s in wide.selectors if s not in wide_filters]
+    narrow_paths = [s.removeprefix(CD) for s in narrow.selectors if s not in narrow_filters]
     if not wide_paths:
         return True
     return bool(narrow_paths) and all(
@@ -137,12 +141,14 @@ def _readable(text: str) -> str:
 
 
 def _asked(command: SimpleCommand, rules: SuiteRules) -> Asked | None:
-    if any(_begins(layer, rule) for layer in command.layers for rule in rules.exclude):
-        return None
+    for layer in command.layers:
+        if any(_begins(layer, rule) is not None for rule in rules.exclude):
+            return None
     for layer in command.layers:
         for rule in rules.add:
-            if _begins(layer, rule):
-                return Asked(" ".join(rule), frozenset(layer[len(rule) :]))
+            behind = _begins(layer, rule)
+            if behind is not None:
+                return Asked(" ".join(rule), frozenset(behind))
     own = command.layers if command.starts is None else command.layers[:-1]
     for layer in reversed(own):  # what starts a shell is judged by what that shell reads
         asked = judge(layer)
@@ -151,70 +157,17 @@ def _asked(command: SimpleCommand, rules: SuiteRules) -> Asked | None:
     return None
 
 
-def _begins(words: Words, rule: Words) -> bool:
-    if not rule or words[1 : len(rule)] != rule[1:]:
-        return False
-    return (
-        words[0] == rule[0] or base_name(words[0]) == rule[0] or program_name(words[0]) == rule[0]
-    )
-
-
-def _running(root: ShellNode) -> Iterator[SimpleCommand]:
-    """The simple commands that may run, in order: function bodies where they are called, and
-    nothing behind an `exit`, a failing `&&` or a succeeding `||` that can be foreseen."""
-    functions: dict[str, ShellNode] = {}
-    pending: list[ShellNode] = [root]
-    called: set[int] = set()
-    for _ in range(MAX_VISITS):
-        if not pending:
-            return
-        node = pending.pop()
-        below: list[ShellNode]
-        match node:
-            case Function():
-                functions[node.name] = node.body
-                below = []
-            case SimpleCommand():
-                yield node
-                below = list(children(node))
-                body = functions.get(node.words[0])
-                if body is not None and id(body) not in called:
-                    called.add(id(body))
-                    below.append(body)
-            case Sequence():
-                below = _until_exit(node.items)
-            case AndOr():
-                below = _reachable(node)
-            case If() if (known := _foreseen(node.condition)) is not None:
-                taken = node.then if known else node.otherwise
-                below = [taken] if taken is not None else []
-            case Loop() if node.condition is not None and _foreseen(node.condition) is False:
-                below = []
-            case _:
-                below = list(children(node))
-        pending.extend(reversed(below))
-
-
-def _until_exit(items: tuple[ShellNode, ...]) -> list[ShellNode]:
-    for i, item in enumerate(items):
-        if isinstance(item, SimpleCommand) and item.words[0] in {"exit", "return", "logout"}:
-            return list(items[: i + 1])
-    return list(items)
-
-
-def _reachable(node: AndOr) -> list[ShellNode]:
-    reached = [node.first]
-    status = _foreseen(node.first)
-    for wants_success, right in node.rest:
-        if status is not None and status is not wants_success:
-            continue
-        reached.append(right)
-        status = _foreseen(right) if status is not None else None
-    return reached
-
-
-def _foreseen(node: ShellNode) -> bool | None:
-    """Will it succeed? None: only running it tells."""
-    if isinstance(node, SimpleCommand) and not node.inner and node.starts is None:
-        return {"true": True, ":": True, "false": False}.get(node.words[0])
-    return None
+def _begins(words: Words, rule: Words) -> Words | None:
+    """What stands behind `rule` in `words`, where options are no part of it: `make -s verify`."""
+    if not rule or rule[0] not in {words[0], base_name(words[0]), program_name(words[0])}:
+        return None
+    position = 1
+    for wanted in rule[1:]:
+        while position < len(words) and words[position] != wanted:
+            if not words[position].startswith("-"):
+                return None
+            position += 1
+        if position == len(words):
+            return None
+        position += 1
+    return words[position:]

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.core.testruns.runner import Runner, goal, program, verb
+from app.core.testruns.runner import Runner, goal, program, script, verb
 
 _RUNNING_TARGETS: Final = (
     *("test", "check", "ctest", "RUN_TESTS", "run_tests", "run-tests", "run_unit_tests"),
@@ -142,6 +142,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         valued="--build -j --parallel --config --preset -S -B -G -D",
         narrows="--build",
     ),
+    goal("cmake", goal_options="--preset", requires="--workflow"),
     verb(
         "bazel bazelisk blaze",
         "test",
@@ -162,12 +163,13 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     ),
     goal("scons", valued="-C -f -j -u", idle="-n --dry-run --just-print", cluster="Qksnci"),
     goal("waf", idle="-n"),
+    goal("ceedling", valued="--project --mixin"),
     goal("b2 bjam", idle="-n"),
     verb("xmake", "test"),
     verb("build2 bdep b", "test", anywhere=True),
     verb(
         "fpm alr dub v crystal odin mojo pony corral nimble gleam esy raco haxelib rescript "
-        "roc grain moonc wake",
+        "roc grain moonc wake lake spago conan pio platformio",
         "test",
         "spec",
         "testament",
@@ -179,6 +181,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "vstest",
         "watch test",
         "dotcover test",
+        "coverage collect dotnet test",
         "fake run-test",
         "nunit",
         "xunit",
@@ -187,7 +190,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
             -o --output -d --diag -v --verbosity --collect --results-directory --blame-hang-timeout
             -a --arch --os --project --test-adapter-path --solution --environment -e""",
         narrows="--filter -f --framework --TestCaseFilter --Tests",
-        idle="--list-tests -t",
+        idle="--list-tests -t --ListTests -lt",
     ),
     program(
         "vstest.console nunit3-console nunit-console xunit.console mstest vstest.console.exe",
@@ -200,7 +203,9 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         goal_options="--target -t -Target",
         valued="--configuration",
     ),
-    verb("msbuild", "/t:Test", "-t:Test", "/t:test", "/t:VSTest", "-t:VSTest", anywhere=True),
+    verb("msbuild", "/t:Test", "/t:test", "/t:VSTest", anywhere=True),
+    program("msbuild dotnet", requires="-t:Test -t:test -t:VSTest"),
+    goal("dotnet", goal_options="--target", requires="--target"),
     verb(
         "swift",
         "test",
@@ -235,6 +240,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "v2-run test",
         "run test",
         "run tests",
+        "run spec",
         valued="--test-option --test-options --test-show-details -w -j",
         narrows="--test-option --test-options",
         idle="--dry-run --only-dependencies",
@@ -289,6 +295,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "flutter",
         "test",
         "drive",
+        "pub run test",
         valued="--name --plain-name -N --tags -t --exclude-tags -x -d "
         "--device-id --dart-define -j --concurrency --flavor -r --reporter --coverage-path",
         narrows="--name --plain-name -N --tags -t --exclude-tags -x",
@@ -306,4 +313,11 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     goal("melos", valued="--scope"),
     verb("very_good patrol", "test", "t", "flutter test"),
     program("runSVUnit"),
+    verb("west", "twister"),
+    program("twister", idle="--list-tests --list-test-tree"),
+    verb("colcon catkin", "test", "run_tests"),
+    goal("catkin_make"),
+    program("rostest hspec"),
+    verb("nix", "flake check", idle="--no-build"),
+    script("nix", "run"),
 )

@@ -8,6 +8,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     verb(
         "terraform tofu terragrunt",
         "test",
+        "run-all test",
         valued="-filter -var -var-file -test-directory",
         narrows="-filter -test-directory",
     ),
@@ -18,7 +19,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         valued="-f --file -n --namespace --filter",
         narrows="-f --file --filter",
     ),
-    verb("ct chart-testing", "install", "lint-and-install", "install"),
+    verb("ct chart-testing", "install", "lint-and-install"),
     verb("molecule", "test", "verify", valued="-s --scenario-name", narrows="-s --scenario-name"),
     verb(
         "ansible-test",

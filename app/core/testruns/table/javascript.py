@@ -119,6 +119,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     verb(
         "testem ember",
         "test",
+        "exam",
         "ci",
         "t",
         valued="-f --filter -m --module",
@@ -151,6 +152,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     verb("hardhat", "test", "coverage", valued="--network --grep", narrows="--grep"),
     verb("truffle", "test", valued="--network"),
     verb("stryker", "run"),
+    verb("intern backstop backstopjs", "", "test"),
     verb("newman", "run", valued="-e -g -d --folder -r", narrows="--folder"),
     verb("bru", "run"),
     program(

@@ -14,7 +14,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
             --randomly-seed --html --pdbcls --verbosity --show-capture --last-failed-no-failures""",
         narrows="-k -m --deselect --ignore --ignore-glob --lf --last-failed --sw --stepwise",
         idle="""--co --collect-only --collectonly --fixtures --funcargs --fixtures-per-test
-            --markers -V --setup-plan --setup-only --cache-show --generate-missing
+            --markers -V -VV --setup-plan --setup-only --cache-show --generate-missing
              --list-tests""",
     ),
     program(
@@ -35,7 +35,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "behave",
         valued="-t --tags -n --name -D -f --format -i --include -e --exclude -o --outfile --lang",
         narrows="-t --tags -n --name -i --include -e --exclude",
-        idle="-d --dry-run --lang-list --lang-help --tags-help",
+        idle="-d --dry-run --lang-list --lang-help --tags-help --steps-catalog",
     ),
     program(
         "robot pabot",
@@ -49,6 +49,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     program("runtests.py runtests"),
     verb("avocado", "run"),
     verb("stestr", "run", "last-failing"),
+    program("ostestr testflo", idle="--list"),
     verb("testr", "run"),
     verb("schemathesis st", "run"),
     verb("mutmut", "run"),

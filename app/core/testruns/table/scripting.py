@@ -16,7 +16,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     ),
     program(
         "parallel_test parallel_cucumber parallel_spinach m mtest flatware minitest testrb "
-        "tldr spinach turnip",
+        "spinach turnip",
         valued="-n --name -e -l --line",
         narrows="-n --name -e -l --line",
     ),
@@ -201,6 +201,9 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     goal("emake", "test"),
     verb("eldev", "test"),
     program("ert-runner buttercup ecukes", idle="--dry-run"),
+    verb("eask", "test"),
+    program("bashunit rove"),
+    program("cpanm cpm", requires="--test-only"),
     verb("keg", "test", "exec ert-runner", "exec buttercup"),
     verb("R Rcmd", "CMD check", "check"),
     program("rcmdcheck"),
