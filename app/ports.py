@@ -288,6 +288,11 @@ class SessionOrder:
 class Session(Protocol):
     """One agent's conversation with a runtime."""
 
+    @property
+    def is_resumed(self) -> bool:
+        """Whether it was opened with what was said before; another machine may not have it."""
+        ...
+
     async def turn(self, prompt: str, most_model_calls: int | None = None) -> TurnEnd:
         """Send a prompt and wait until the session is idle, reported, or was halted."""
         ...

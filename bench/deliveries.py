@@ -69,5 +69,6 @@ def _body(number: int) -> bytes:
 
 
 _LINKS: Final = (
-    "avatar followers following gists starred subscriptions organizations repos events received"
-).split()
+    *("avatar", "followers", "following", "gists", "starred", "subscriptions", "organizations"),
+    *("repos", "events", "received"),
+)

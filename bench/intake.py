@@ -31,9 +31,7 @@ def main() -> None:
     for kind in databases.KINDS:
         for connections in CONNECTIONS:
             with databases.empty(kind) as database:
-                found = _best(
-                    f"squadron on {kind}", servers.service(database), connections
-                )
+                found = _best(f"squadron on {kind}", servers.service(database), connections)
             share = found.per_second / bare[connections].per_second
             print(
                 f"    = {share:.2f} of the bare endpoint;"

@@ -19,7 +19,6 @@ import sqlalchemy as sa
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from app.cli.serve import SERVER_FLAGS
 from bench.deliveries import SECRET
 
 READY_SECONDS: Final = 60.0

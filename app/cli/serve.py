@@ -1,8 +1,10 @@
 """`squadron serve` and `squadron worker`."""
 
 import asyncio
+import gc
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
@@ -23,12 +25,16 @@ SERVER_FLAGS: Final[Mapping[str, Any]] = {
     "log_config": None,
     "access_log": False,
     "server_header": False,
+    "proxy_headers": False,
     "backlog": 2_048,
     "limit_concurrency": 1_000,
     "timeout_keep_alive": 30,
     "timeout_graceful_shutdown": 5,
 }
 """uvicorn's; the benchmarks measure other applications under the same ones."""
+
+GIVE_WAY_SECONDS: Final = 0.001
+"""How long the web server keeps the interpreter from the thread that commits its deliveries."""
 
 
 def serve(
@@ -40,8 +46,10 @@ def serve(
 ) -> None:
     """Web, scheduler and worker in one process."""
     log_to_stderr()
-    import sys; sys.setswitchinterval(0.001)
+    sys.setswitchinterval(GIVE_WAY_SECONDS)
     service = _built(runs_agents=not no_worker)
+    gc.collect()
+    gc.freeze()  # what was imported stays: looking through it again and again holds deliveries up
     uvicorn.run(Application(service), host=host, port=port, **SERVER_FLAGS)
 
 

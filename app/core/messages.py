@@ -106,7 +106,7 @@ def limits_table(uses: Iterable[LimitUse]) -> str:
 def work_sentence(report: Report) -> str:
     """Where the work is; claims only what was read back from GitHub."""
     agent, kept = report.agent, report.kept
-    if kept is not None and not kept.pushed:
+    if kept is not None and not kept.pushed and kept.problem:  # else there was nothing to push
         return (
             f"Branch: `{agent.branch}`. **The last work could not be pushed:**"
             f" {in_one_line(kept.problem)}"
@@ -116,8 +116,8 @@ def work_sentence(report: Report) -> str:
         return f"Branch: `{agent.branch}` (not created yet)."
     problem = f" {in_one_line(kept.problem)}" if kept is not None and kept.problem else ""
     return (
-        f"Branch: `{agent.branch}` at `{_short(agent.sha)}`, verified on GitHub."
-        f" Work preserved for human pickup.{problem}"
+        f"Branch: `{agent.branch}` — work preserved for human pickup, at `{_short(agent.sha)}`"
+        f" (verified on GitHub).{problem}"
         if agent.state is State.ESCALATED
         else f"Branch: `{agent.branch}` at `{_short(agent.sha)}`.{problem}"
     )

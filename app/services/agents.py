@@ -42,14 +42,16 @@ class Segments:
 
         Raises `RuntimeDied` when the attempt is worth repeating.
         """
-        world = self._world
+        world, agent_id = self._world, AgentId.parse(work.subject)
+        marker = segment_marker(agent_id, work.segment)
         agent = await world.store.begin_segment(
-            AgentId.parse(work.subject), work.segment, world.worker, world.clock.now()
+            agent_id, work.segment, world.worker, world.clock.now()
         )
+        await world.processes.kill_marked(marker)  # what an attempt that was killed left running
         if agent is None:
+            await self._closing.keep_after_the_end(agent_id)
             return
         log.info("segment started", extra={"agent": str(agent.id), "segment": agent.segment})
-        await world.processes.kill_marked(segment_marker(agent))
         history = await world.store.log(agent.id)
         trip = fold(history).trip
         if trip is None and deaths(history) >= MOST_DEATHS:
@@ -67,7 +69,7 @@ class Segments:
             clock=world.clock,
         )
         result = await Segment(world, agent, gate, history, self._drain).run()
-        await world.processes.kill_marked(segment_marker(agent))
+        await world.processes.kill_marked(marker)
         await self._close(agent, gate, result)
 
     async def _close(self, agent: Agent, gate: BreakerGate, result: Result) -> None:

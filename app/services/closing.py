@@ -87,7 +87,7 @@ class Closing:
             agent,
             Signal.INTERRUPTED,
             self._ended("the service was stopped", summary, kept),
-            Changes(sha=kept.sha, note=""),
+            Changes(sha=kept.sha),
         )
 
     async def requeue(self, agent: Agent, why: str) -> Agent | None:
@@ -97,7 +97,7 @@ class Closing:
         """
         last_heard = fold(await self._world.store.log(agent.id)).clock
         ended = SegmentEnded(at=last_heard or self._world.clock.now(), why=why, died=True)
-        return await self._move(agent, Signal.INTERRUPTED, [ended], Changes(note=""))
+        return await self._move(agent, Signal.INTERRUPTED, [ended], Changes())
 
     async def escalate(self, agent: Agent, trip: Trip, summary: str) -> Agent | None:
         """Stop an agent for good. Whichever layer saw it first, this runs once.

@@ -18,7 +18,7 @@ from app.core import prompts
 from app.core.agent import Agent
 from app.core.breaker import LimitUse, usage
 from app.core.deadlines import seconds_left
-from app.core.events import AgentEvent, Cause, TurnAsked
+from app.core.events import AgentEvent, Cause, ModelCalled, Woken
 from app.core.redact import redact
 from app.ports import (
     Checkout,
@@ -149,7 +149,10 @@ class Segment:
             return Failed(Cause.SETUP_FAILED, problem)
         try:
             self._session = await self._open(order, checkout)
-            return _result(await self._turns(self._session, await self._first_prompt(order)))
+            prompt = await self._first_prompt(order, self._session)
+            return _result(await self._turns(self._session, prompt))
+        except WorkspaceFailed as error:
+            return Failed(Cause.WORKSPACE_FAILED, f"The default branch could not be read: {error}")
         except ValueError as error:
             return Failed(Cause.MODEL_FAILED, str(error))
         except (OSError, RuntimeError) as error:
@@ -215,17 +218,23 @@ class Segment:
             self._gate,
         )
 
-    async def _first_prompt(self, order: CheckoutOrder) -> str:
+    async def _first_prompt(self, order: CheckoutOrder, session: Session) -> str:
+        """What the model does not know yet; said once more if nobody knows that it was heard."""
         agent, uses = self._agent, self._uses()
-        prompted = [event for event in self._history if isinstance(event, TurnAsked)]
-        if not prompted:
-            return prompts.start_prompt(agent, uses)
-        if agent.segment_attempts > 1 or not agent.note:
-            return prompts.resume_prompt(uses)
-        news = ""
-        if agent.base_sha is not None:
-            news = await self._world.workspace.news(order, agent.base_sha)
-        return prompts.wake_prompt(agent, uses, news)
+        later = ""
+        if _is_heard(self._history):
+            later = prompts.resume_prompt(uses)
+        elif any(isinstance(event, Woken) for event in self._history):
+            later = prompts.wake_prompt(agent, uses, await self._news(order))
+        if later and session.is_resumed:
+            return later
+        return "\n\n".join(filter(None, (prompts.start_prompt(agent, uses), later)))
+
+    async def _news(self, order: CheckoutOrder) -> str:
+        since = self._agent.base_sha
+        if since is None:
+            return ""
+        return await self._patiently(partial(self._world.workspace.news, order, since))
 
     async def _turns(self, session: Session, prompt: str) -> TurnEnd:
         """Prompt until a closing tool was called; ask once more if the agent just stops."""
@@ -306,6 +315,14 @@ class Segment:
             prompts.summary_prompt(trip), most_model_calls=MODEL_CALLS_FOR_A_SUMMARY
         )
         return _words(end)
+
+
+def _is_heard(history: Sequence[AgentEvent]) -> bool:
+    """Whether the model has answered since the agent was started, or woken for the last time."""
+    for event in reversed(history):
+        if isinstance(event, ModelCalled | Woken):
+            return isinstance(event, ModelCalled)
+    return False
 
 
 def _result(end: TurnEnd) -> Result | Halted:

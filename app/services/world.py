@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.agent import Agent
+from app.core.agent import Agent, AgentId
 from app.core.plan import ConfigProblem, RepositoryPlan
 from app.ports import (
     CheckoutOrder,
@@ -61,9 +61,9 @@ def repository_of(agent: Agent) -> Repository:
     return Repository(agent.id.repository, agent.installation_id)
 
 
-def segment_marker(agent: Agent) -> str:
+def segment_marker(agent: AgentId, segment: int) -> str:
     """Marks every process of a segment, so that its orphans can be found."""
-    return f"{agent.id}:{agent.segment}"
+    return f"{agent}:{segment}"
 
 
 async def checkout_order(world: World, agent: Agent) -> CheckoutOrder:
@@ -89,5 +89,5 @@ def environment(world: World, agent: Agent, order: CheckoutOrder) -> dict[str, s
         "GIT_AUTHOR_EMAIL": order.author_email,
         "GIT_COMMITTER_NAME": order.author_name,
         "GIT_COMMITTER_EMAIL": order.author_email,
-        "SQUADRON_SEGMENT": segment_marker(agent),
+        "SQUADRON_SEGMENT": segment_marker(agent.id, agent.segment),
     }

@@ -7,6 +7,7 @@ junk cannot fill it, and a signed delivery waits its turn instead of being lost.
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -20,6 +21,10 @@ READ_SECONDS: Final = 10.0
 """GitHub itself gives a delivery 10 seconds; a slower sender is cut off."""
 LARGE_BODY_BYTES: Final = 512 * 1024
 """Above this, hashing and parsing would hold other deliveries up: they go to a thread."""
+
+LOG_SECONDS: Final = 1.0
+NEW: Final = b'{"accepted": true}'
+KNOWN: Final = b'{"accepted": false}'
 
 log = logging.getLogger("squadron.intake")
 
@@ -41,6 +46,24 @@ class UnverifiedBytes:
         self._free += size
 
 
+class Refusals:
+    """Says what was refused, all of a second in a few lines: a flood must not fill the log."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[int, str]] = Counter()
+
+    def note(self, refused: RefusedDelivery) -> None:
+        """The kinds are few: no reason holds anything that a sender wrote."""
+        if not self._counts:
+            asyncio.get_running_loop().call_later(LOG_SECONDS, self._tell)
+        self._counts[refused.status, refused.reason] += 1
+
+    def _tell(self) -> None:
+        for (status, why), count in self._counts.items():
+            log.info("deliveries refused", extra={"status": status, "why": why, "count": count})
+        self._counts.clear()
+
+
 class WebhookEndpoint:
     """Reads a bounded body, lets intake verify and commit it, answers 202."""
 
@@ -49,21 +72,22 @@ class WebhookEndpoint:
         self._intake = intake
         self._on_accepted = on_accepted
         self._unverified = UnverifiedBytes(MOST_UNVERIFIED_BYTES)
+        self._refusals = Refusals()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI entry."""
         try:
             is_new = await self._handle(scope, receive)
         except RefusedDelivery as refused:
-            log.info("delivery refused", extra={"status": refused.status, "why": refused.reason})
-            await _answer(send, refused.status, {"error": refused.reason})
+            self._refusals.note(refused)
+            await _refuse(send, refused.status, refused.reason)
         except StoreUnavailable as unavailable:
             log.error("inbox unavailable: %s", unavailable)
-            await _answer(send, 503, {"error": "the inbox is unavailable; deliver again later"})
+            await _refuse(send, 503, "the inbox is unavailable; deliver again later")
         else:
             if is_new:
                 self._on_accepted()
-            await _answer(send, 202, {"accepted": is_new})
+            await _send(send, 202, NEW if is_new else KNOWN)
 
     async def _handle(self, scope: Scope, receive: Receive) -> bool:
         headers = dict(scope["headers"])
@@ -112,13 +136,16 @@ async def _read(
             return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-async def _answer(send: Send, status: int, content: dict[str, object]) -> None:
-    body = json.dumps(content).encode()
+async def _refuse(send: Send, status: int, why: str) -> None:
+    """Closes the connection: nobody reads what is left of the body."""
+    await _send(send, status, json.dumps({"error": why}).encode(), (b"connection", b"close"))
+
+
+async def _send(send: Send, status: int, body: bytes, *more: tuple[bytes, bytes]) -> None:
     headers = [
         (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
+        (b"content-length", b"%d" % len(body)),
+        *more,
     ]
-    if status >= 400:
-        headers.append((b"connection", b"close"))  # nobody reads what is left of the body
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -152,7 +152,7 @@ class Campaign:
         self.world = world
         self.members = members
         self.crowd = crowd
-        self._postman = postman
+        self.postman = postman
         self._before: Logs = {}
 
     def fight(self, rounds: Sequence[Round], is_enough: Callable[[], bool]) -> None:
@@ -161,14 +161,13 @@ class Campaign:
             victim = self.members[number % len(self.members)]
             if each.moment is not Moment.STARTING:
                 victim.until_ready()
-                self._compare()
             for roles in each.issues:
                 self.crowd.open(roles)
             self.crowd.tend(self.world.registry)
             if each.moment is not Moment.STARTING:
                 self._until_progress()
             self._until_the_moment(each)
-            self._before = logs(self.world)
+            self._compare()
             victims = self.members if each.kills_all else [victim]
             for member in victims:
                 member.check_alive()
@@ -183,7 +182,6 @@ class Campaign:
         """No more kills: wait until nothing moves any more, then count."""
         for member in self.members:
             member.until_ready()
-        self._compare()
         with suppress(NeverCame):  # what did not come to rest is found below
             until(self._is_at_rest, "everything is at rest", within_seconds=REST_SECONDS)
         self._compare()
@@ -241,18 +239,21 @@ class Campaign:
         }
 
     def _compare(self) -> None:
-        self.outcome.forgotten += forgotten(self._before, logs(self.world))
+        """What the database holds now, with what it held before the last kill."""
+        now = logs(self.world)
+        self.outcome.forgotten += forgotten(self._before, now)
+        self._before = now
 
     def _is_at_rest(self) -> bool:
         for member in self.members:
             member.check_alive()
         self.crowd.tend(self.world.registry)
         return (
-            self._postman.is_done
+            self.postman.is_done
             and self.world.github.is_idle()
             and self.world.registry.is_drained()
-            and not list(self._complaints())
-            and not list(unsettled(self.world))
+            and next(self._complaints(), None) is None
+            and next(unsettled(self.world), None) is None
         )
 
     def _complaints(self) -> Iterator[str]:
@@ -265,7 +266,7 @@ class Campaign:
                 yield words
 
     def _count(self) -> None:
-        outcome, world, postman = self.outcome, self.world, self._postman
+        outcome, world, postman = self.outcome, self.world, self.postman
         outcome.posts, outcome.repeated = postman.posts, postman.repeated
         outcome.deliveries = len(postman.acknowledged)
         outcome.lost += [

@@ -102,10 +102,7 @@ class Crowd:
         self._model = model
 
     def open(self, roles: tuple[str, ...], *steps: Answer) -> None:
-        """One more issue, labelled for these roles while it is opened or afterwards.
-
-        `steps` take the place of their story.
-        """
+        """One more issue, labelled for these roles; `steps` take the place of their story."""
         blocker = self._issue("Somebody else's work", "") if "waiter" in roles else None
         name = f"story-{len(self._model.scripts.scripts)}"
         steps = steps or _KINDS[roles[-1]](name, blocker or 0)
@@ -115,10 +112,8 @@ class Crowd:
             (*self._model.scripts.scripts, script), (SUMMARY_MARK, COMPACTION_MARK)
         )
         labels = [f"squadron:{role}" for role in roles]
-        at_once = len(self.posts) % 2 == 0
-        number = self._issue(name, f"SCENARIO:{name}\n", labels if at_once else [])
-        if not at_once:
-            self._does("POST", f"issues/{number}/labels", {"labels": labels})
+        number = self._issue(name, f"SCENARIO:{name}\n")
+        self._does("POST", f"issues/{number}/labels", {"labels": labels})
         self.posts += [Post(number, role, blocker) for role in roles]
 
     def tend(self, registry: Registry) -> None:
@@ -170,9 +165,8 @@ class Crowd:
     def _is_a_limit(agent: Agent) -> bool:
         return agent.trip is not None and agent.trip.limit in list(LimitName)
 
-    def _issue(self, title: str, body: str, labels: list[str] | None = None) -> int:
-        content = {"title": title, "body": body, "labels": labels or []}
-        opened = self._does("POST", "issues", content)
+    def _issue(self, title: str, body: str) -> int:
+        opened = self._does("POST", "issues", {"title": title, "body": body})
         number: int = opened["number"]
         return number
 

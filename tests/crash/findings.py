@@ -124,8 +124,8 @@ def has_file(world: World, branch: str, file: str) -> bool:
 
 
 def unsettled(world: World) -> Iterator[str]:
-    """Effects that are still to be made, or to be looked at for doubles."""
-    for agent in world.agents():
+    """Effects that are still to be made, or to be looked at for doubles; the latest first."""
+    for agent in reversed(world.agents()):
         effects = world.registry.effects(agent.id)
         for name in wanted(agent):
             effect = effects.get(name)

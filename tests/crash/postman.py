@@ -51,6 +51,9 @@ class Postman:
             threading.Thread(target=self._http.serve_forever, args=(ROUND_SECONDS,)),
             threading.Thread(target=self._deliver, name="postman"),
         ]
+        self.may_deliver = threading.Event()
+        """Cleared: everything waits, as when GitHub is behind with its deliveries."""
+        self.may_deliver.set()
         self.acknowledged: set[str] = set()
         """Ids of deliveries that were answered with 2xx."""
         self.posts = 0
@@ -86,6 +89,8 @@ class Postman:
     def _deliver(self) -> None:
         with httpx.Client(timeout=MOST_SECONDS) as client:
             while not self._closing.wait(ROUND_SECONDS):
+                if not self.may_deliver.is_set():
+                    continue
                 for letter in self._due():
                     is_delivered = self._post(client, letter)
                     with self._lock:

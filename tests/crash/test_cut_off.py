@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.events import Waits
+from app.core.events import ToolEnded, Waits
+from app.core.lifecycle import State
+from tests.contract.store_support import own_postgresql_database
 from tests.crash.campaign import campaign
 from tests.crash.findings import has_file
 from tests.support import processes
@@ -38,3 +40,58 @@ def test_a_setup_that_was_cut_off_runs_again(tmp_path: Path) -> None:
 
         until(look, "the agent has handed over", within_seconds=60)
         assert has_file(world, agent.branch, "setup.txt")
+
+
+def test_what_a_dead_process_left_running_ends_though_its_agent_was_cancelled_meanwhile(
+    tmp_path: Path,
+) -> None:
+    """Promise 2: nobody starts this segment again, and yet its orphans go and its work is kept."""
+    with own_postgresql_database() as url, campaign(tmp_path / "c", SEED, url) as here:
+        world = here.world
+        for member in here.members:
+            member.until_ready()
+        here.crowd.open(("dropped",))
+        marker = f"SQUADRON_SEGMENT={world.repository}#"
+        [agent] = until(
+            lambda: [
+                agent
+                for agent in world.agents()
+                if any(isinstance(event, ToolEnded) for event in world.registry.log(agent.id))
+                and "sleep 600" in processes.carrying(marker).values()
+            ],
+            "the agent has left a process running",
+        )
+        killed = next(one for one in here.members if f"-{one.pid}-" in (agent.worker or ""))
+        killed.kill()
+        here.crowd.tend(world.registry)
+        until(
+            lambda: world.registry.agent(agent.id).state is State.CANCELLED,
+            "the other process cancels the agent",
+        )
+        until(lambda: not processes.carrying(marker), "nothing of the agent runs")
+        assert has_file(world, agent.branch, "half.txt")
+        killed.start()
+        killed.until_ready()
+
+
+@pytest.mark.xfail(
+    reason="a delivery says nothing of when the label was set: it starts a second agent",
+    raises=AssertionError,
+    strict=True,
+)
+def test_a_label_that_arrives_after_its_agent_has_ended_starts_no_second_one(
+    tmp_path: Path,
+) -> None:
+    """Promise 1: it takes effect once, whatever order. Reconciliation was faster than GitHub."""
+    with campaign(tmp_path / "c", SEED, None) as here:
+        world, postman = here.world, here.postman
+        postman.may_deliver.clear()
+        here.crowd.open(("reader",))
+        until(
+            lambda: [one for one in world.agents() if one.state is State.COMPLETED],
+            "reconciliation has found the label and the agent has done its work",
+        )
+        postman.may_deliver.set()
+        until(lambda: postman.is_done and world.registry.is_drained(), "all is delivered")
+        assert len(postman.acknowledged) > 1
+        assert [one.id.attempt for one in world.agents()] == [1]

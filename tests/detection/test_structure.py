@@ -17,9 +17,7 @@ PROPERTY = settings(deadline=None, derandomize=True, max_examples=200)
 
 TEST_RUNS = lines_of_text(True)
 OTHERS = lines_of_text(False)
-EITHER = st.sampled_from(
-    [(line, True) for line in TEST_RUNS] + [(line, False) for line in OTHERS]
-)
+EITHER = st.sampled_from([(line, True) for line in TEST_RUNS] + [(line, False) for line in OTHERS])
 HARMLESS = st.sampled_from(
     ["ls -la", "cd src", "echo done", "git status", "export A=1", "mkdir -p out", "cat notes.txt",
      "sleep 1", "npm ci", "python app.py", "true", "grep -rn pytest docs", "[ -d x ]"]

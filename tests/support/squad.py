@@ -171,8 +171,8 @@ class Squad:
 
     def agent(self, task: Task) -> Agent:
         """The newest agent of the task, as soon as there is one."""
-        until(lambda: self.agents(task), f"an agent for {task}", failing=self.check_alive)
-        return self.agents(task)[-1]
+        found = until(lambda: self.agents(task), f"an agent for {task}", failing=self.check_alive)
+        return found[-1]
 
     def until(self, task: Task, state: State, waits_for: Waits | None = None) -> Agent:
         """The newest agent of the task in that state; another final state is a failure."""

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
-from app.adapters.shell.tree import Budget, TreeReader
+from app.adapters.shell.budget import Budget
+from app.adapters.shell.tree import TreeReader
 from app.core.shell_line import HOLE, ShellLine
 from app.core.shell_line import Sequence as ShellSequence
 

@@ -22,8 +22,15 @@ def heredoc_text(redirect: Node) -> str:
 def heredoc_substitutions(redirect: Node) -> list[Node]:
     """The `$(…)` in the text of an unquoted here-document: the shell runs them."""
     body = _heredoc_body(redirect)
-    children = [] if body is None else body.named_children
-    return [child for child in children if child.type == "command_substitution"]
+    if body is None:
+        return []
+    text, start = body.text or b"", body.start_byte
+    return [
+        child
+        for child in body.named_children
+        if child.type == "command_substitution"
+        and not text[: child.start_byte - start].endswith(b"\\")
+    ]
 
 
 def _heredoc_body(redirect: Node) -> Node | None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from tree_sitter import Node
 
+from app.adapters.shell.budget import MAX_NODES
 from app.adapters.shell.words import WordReader
 from app.core.shell_line import (
     HOLE,
@@ -17,10 +18,9 @@ from app.core.shell_line import (
     ShellNode,
     SimpleCommand,
     Subshell,
+    children,
 )
 from app.core.testruns.wordset import word_set
-
-MAX_NODES: Final = 20_000
 
 
 def members_of(node: Node) -> list[tuple[bool, Node]]:
@@ -46,6 +46,20 @@ def members_of(node: Node) -> list[tuple[bool, Node]]:
 
 def stages_of(node: Node) -> list[Node]:
     return [child for child in node.children if child.is_named and child.type != "comment"]
+
+
+def branches_of_case(node: Node) -> list[list[Node]]:
+    """The statements of each `PATTERN) … ;;`."""
+    items = [child for child in node.children if child.type == "case_item"]
+    return [
+        [c for i, c in enumerate(item.children) if item.field_name_for_child(i) != "value"]
+        for item in items
+    ]
+
+
+def uses_variable(node: Node, name: str) -> bool:
+    source = node.text or b""
+    return f"${name}".encode() in source or f"{{{name}".encode() in source
 
 
 def behind_heredoc(redirect: Node) -> list[Node]:
@@ -88,6 +102,20 @@ def with_output_in_a_file(node: ShellNode) -> ShellNode:
             return replace(node, body=with_output_in_a_file(body))
         case _:
             return node
+
+
+_ARGUMENTS: Final = frozenset({f"{HOLE}@{HOLE}", f"{HOLE}*{HOLE}"})
+
+
+def runs_its_arguments(body: ShellNode) -> bool:
+    """Does this body of a function start what the function is given: `timeout 60 "$@"`?"""
+    pending = [body]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, SimpleCommand) and node.words[0] in _ARGUMENTS:
+            return True
+        pending.extend(children(node))
+    return False
 
 
 _CHANGED_BY: Final = word_set(

@@ -10,6 +10,13 @@ from typing import Final
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from app.adapters.shell.budget import (
+    MAX_DEPTH,
+    MAX_LOOP_VALUES,
+    MAX_NESTED_SHELLS,
+    MAX_WRAPPERS,
+    Budget,
+)
 from app.adapters.shell.inputs import (
     heredoc_substitutions,
     heredoc_text,
@@ -18,12 +25,14 @@ from app.adapters.shell.inputs import (
     writes_its_input,
 )
 from app.adapters.shell.nodes import (
-    MAX_NODES,
     behind_heredoc,
+    branches_of_case,
     constant_variables,
     decoded,
     members_of,
+    runs_its_arguments,
     stages_of,
+    uses_variable,
     with_output_in_a_file,
     writes_a_file,
 )
@@ -50,11 +59,6 @@ from app.core.shell_line import (
 )
 from app.core.testruns.wordset import word_set
 
-MAX_DEPTH: Final = 60
-MAX_NESTED_SHELLS: Final = 4
-MAX_WRAPPERS: Final = 12
-MAX_LOOP_VALUES: Final = 8
-
 _LANGUAGE: Final = Language(tree_sitter_bash.language())
 _NOTHING: Final = Sequence(())
 _HOLE: Final = re.compile(f"{HOLE}([^{HOLE}]*){HOLE}")
@@ -62,24 +66,9 @@ _COMPARED: Final = word_set(
     """word number string raw_string concatenation simple_expansion expansion extglob_pattern regex
     ansi_c_string command_substitution arithmetic_expansion variable_name test_operator"""
 )
-_RUNS_ARGUMENTS: Final = re.compile(r"""(?:^|[;{|&(!]|\b(?:if|then|do|else|time|eval))\s*"?\$[@*]""", re.M)
 _STATEMENT_GROUPS: Final = frozenset(
     {"program", "compound_statement", "do_group", "ERROR", "else_clause"}
 )
-
-
-@dataclass(slots=True)
-class Budget:
-    """What is left of the bounds, for a line and all shells nested in it."""
-
-    nodes: int = MAX_NODES
-    complete: bool = True
-
-    def take(self) -> bool:
-        self.nodes -= 1
-        if self.nodes < 0:
-            self.complete = False
-        return self.nodes >= 0
 
 
 @dataclass(slots=True)
@@ -160,19 +149,7 @@ class TreeReader:
             case "while_statement" | "c_style_for_statement" | "for_statement":
                 return self._loop(node)
             case "case_statement":
-                return Case(
-                    tuple(
-                        self._statements(
-                            [
-                                c
-                                for i, c in enumerate(item.children)
-                                if item.field_name_for_child(i) != "value"
-                            ]
-                        )
-                        for item in node.children
-                        if item.type == "case_item"
-                    )
-                )
+                return Case(tuple(self._statements(branch) for branch in branches_of_case(node)))
             case "function_definition":
                 return self._function(node)
             case kind if kind in _STATEMENT_GROUPS:
@@ -317,10 +294,7 @@ class TreeReader:
     def _for(self, name: str, values: SequenceOf[str], body: Node) -> ShellNode:
         """With few literal values the body is read once for each."""
         literal = values and not any(HOLE in value for value in values)
-        used = f"${name}".encode() in (body.text or b"") or f"{{{name}".encode() in (
-            body.text or b""
-        )
-        if not literal or not used or len(values) > MAX_LOOP_VALUES:
+        if not literal or not uses_variable(body, name) or len(values) > MAX_LOOP_VALUES:
             return Loop(None, self._statement(body))
         outside = self.variables.get(name)
         rounds: list[ShellNode] = []
@@ -336,9 +310,10 @@ class TreeReader:
         name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
         if name is None or body is None:
             return _NOTHING
-        if _RUNS_ARGUMENTS.search(decoded(body)):
+        read = self._statement(body)
+        if runs_its_arguments(read):
             self.forwarding.add(decoded(name))
-        return Function(decoded(name), self._statement(body))
+        return Function(decoded(name), read)
 
     # simple commands
 

@@ -52,7 +52,7 @@ _KUBECTL: Final = wrapper(
     },
 )
 _NODE_EXEC: Final = wrapper(
-    valued="-p --package -w --workspace --registry --cache --node-arg -n --shell",
+    valued="-p --package --prefix -w --workspace --registry --cache --node-arg -n --shell",
     text="-c --call",
     idle="--version -v --help -h",
 )
@@ -123,7 +123,9 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     "systemd-nspawn": wrapper(valued="-D --directory -M --machine --bind -i -u"),
     "setarch": wrapper(operands=1),
     "arch": wrapper(valued="-e -d"),
-    "flock": wrapper(valued="-w --timeout -E --conflict-exit-code", operands=1, text="-c --command"),
+    "flock": wrapper(
+        valued="-w --timeout -E --conflict-exit-code", operands=1, text="-c --command"
+    ),
     "script": wrapper(
         valued="-t -T -I -O -B -E -o -m",
         text="-c --command",
@@ -163,7 +165,7 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
         ),
     ),
     "watch": wrapper(Takes.TEXT, valued="-n --interval", swallows=True),
-    "entr": wrapper(appends=False, swallows=True),
+    "entr": wrapper(text="-s", swallows=True),
     "watchexec": wrapper(
         Takes.TEXT,
         valued="-e --exts -w --watch -f --filter -i --ignore -d --debounce --delay-run "
@@ -192,7 +194,7 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     **each("valgrind heaptrack", _PLAIN),
     "perf": wrapper(verbs=each("stat record trace", wrapper(valued="-e -o -F -p -g-d -c -r"))),
     "rr": wrapper(verbs={"record": _PLAIN}),
-    "gdb": wrapper(Takes.OPTION, valued="-ex -x -iex", words="--args -args"),
+    "gdb": wrapper(Takes.OPTION, valued="-ex --ex -x -iex", words="--args -args"),
     "lldb": wrapper(separator=True),
     "py-spy": wrapper(separator=True),
     "kcov": wrapper(operands=1),
@@ -219,7 +221,9 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     # environments
     "rustup": wrapper(verbs={"run": wrapper(operands=1)}),
     "direnv": wrapper(verbs={"exec": wrapper(operands=1)}),
-    **each("asdf rbenv pyenv nodenv goenv plenv jenv tfenv phpenv", wrapper(verbs={"exec": _PLAIN})),
+    **each(
+        "asdf rbenv pyenv nodenv goenv plenv jenv tfenv phpenv", wrapper(verbs={"exec": _PLAIN})
+    ),
     **each(
         "mise rtx",
         wrapper(
@@ -274,7 +278,11 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     "cross-env": wrapper(assigns=True),
     "cross-env-shell": wrapper(Takes.TEXT, assigns=True),
     "env-cmd": wrapper(valued="-f --file -e --environments -r --rc-file"),
-    "dotenv": wrapper(valued="-e -f --file -c -v -p", assigns=True, leading="run --"),
+    **each(
+        "dotenv dotenv-cli",
+        wrapper(valued="-e -f --file -c -v -p", assigns=True, leading="run --"),
+    ),
+    "mix": wrapper(verbs={"cmd": wrapper(valued="--app")}),
     "foreman": wrapper(verbs={"run": wrapper(valued="-e --env -f --procfile")}),
     "concurrently": wrapper(
         Takes.TEXTS,
@@ -341,7 +349,9 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     **each("kubectl oc k microk8s.kubectl minikube", _KUBECTL),
     **each(
         "apptainer singularity",
-        wrapper(verbs={"exec": wrapper(operands=1, valued="-B --bind --env --pwd -H --home --env-file")}),
+        wrapper(
+            verbs={"exec": wrapper(operands=1, valued="-B --bind --env --pwd -H --home --env-file")}
+        ),
     ),
     **each("lxc incus multipass", wrapper(verbs={"exec": wrapper(operands=1)})),
     "lxc-attach": _AFTER_DASHES,

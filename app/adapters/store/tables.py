@@ -53,11 +53,14 @@ def storable(text: str) -> str:
 
 
 class DeliveryState(StrEnum):
-    """Whether somebody has looked at a delivery, and what came of it."""
+    """Whether somebody has looked at a delivery, and what came of it.
+
+    Of one length: SQLite then changes the word in its place, and writes the body only once.
+    """
 
     NEW = "new"
-    IGNORED = "ignored"
-    CONCERNING = "concerning"
+    IGNORED = "nop"
+    CONCERNING = "job"
 
 
 class DeliveryRow(SQLModel, table=True):

@@ -10,9 +10,12 @@ from typing import Final
 from app.core.shell_line import Words
 from app.core.testruns.literals import outside_of_literals
 from app.core.testruns.names import (
+    CHECK_WORDS,
     base_name,
+    names_tests,
     program_runs_suite,
     script_runs_tests,
+    script_takes_tasks,
 )
 from app.core.testruns.runner import HELP_FLAGS, Asked, Delegated
 from app.core.testruns.wordset import word_set
@@ -59,6 +62,7 @@ def _interpreter(
 _PYTHON_CODE: Final = (
     r"\b(?:pytest|unittest|nose2?|pytest\.console)\.(?:console_)?main\s*\((?![^)]*--(?:co|help|ver))"
     r"|\bunittest\.TextTestRunner|\bcall_command\(\s*['\"]test['\"]"
+    r"|\bfrom\s+\w+\s+import\s+test\b(?s:.*?)\btest\("
     r"|\bfrom\s+pytest\s+import\s+main\b|\bimport\s+(?:[\w.]+\s+as\s+)?(\w+)\b(?s:.*?)\b\1\.test\("
 )
 _PYTHON: Final = _interpreter(
@@ -211,8 +215,12 @@ INTERPRETERS: Final[Mapping[str, Interpreter]] = {
             valued="-u -Nu -i -l-file",
             code="-c +",
             runs_tests=r"Plenary(?:Busted)|MiniTest\.run|Vader!?|"
-            r"\bthemis\b|TestSuite",
+            r"\bthemis\b|TestSuite|\btest_directory\b",
         ),
+    ),
+    **dict.fromkeys(
+        ("godot", "godot4"),
+        _interpreter(valued="--path", code="-s --script", runs_tests=r"gut_cmd|GdUnitCmd"),
     ),
     "swipl": _interpreter(valued="-s -l", code="-g -t", runs_tests=r"\brun_tests\b"),
     "sbcl": _interpreter(
@@ -297,6 +305,9 @@ def _started_module(name: str, words: Words) -> Asked | Delegated | None:
 
 def _started_script(interpreter: Interpreter, name: str, words: Words) -> Asked | Delegated | None:
     path, arguments = words[0], words[1:]
+    asked = asked_of_task_script(path, arguments)
+    if asked is not None:
+        return asked
     base = base_name(path)
     is_program = (
         base in _SCRIPTS_WITH_VERBS
@@ -313,5 +324,19 @@ def _started_script(interpreter: Interpreter, name: str, words: Words) -> Asked 
     return Asked(path.removeprefix("./"), frozenset(a for a in arguments if a[:1] != "-"))
 
 
-_SCRIPTS_WITH_VERBS: Final = frozenset({"manage.py", "setup.py", "runtests.py", "run-tests.php"})
+_SCRIPTS_WITH_VERBS: Final = word_set("manage.py setup.py runtests.py run-tests.php lit.py")
+
+
+def asked_of_task_script(path: str, arguments: Words) -> Asked | None:
+    """`./build.sh test`, `python x.py test`: a repository's script that is told what to do."""
+    operands = [word for word in arguments if not word.startswith("-")]
+    if not operands or not script_takes_tasks(path) or not HELP_FLAGS.isdisjoint(arguments):
+        return None
+    task, *rest = operands
+    if task in CHECK_WORDS or not names_tests(task):  # such a `check` often only compiles
+        return None
+    label = path.removeprefix("./")
+    return Asked(f"{label} {task}", frozenset(rest))
+
+
 _WRAPPED_BUILD_TOOLS: Final = frozenset({"gradlew", "mvnw", "millw", "sbt", "lein"})

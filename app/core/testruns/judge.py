@@ -10,13 +10,8 @@ import re
 from typing import Final
 
 from app.core.shell_line import HOLE, Words
-from app.core.testruns.interpreters import INTERPRETERS, started_by
-from app.core.testruns.names import (
-    base_name,
-    names_tests,
-    script_runs_tests,
-    script_takes_tasks,
-)
+from app.core.testruns.interpreters import INTERPRETERS, asked_of_task_script, started_by
+from app.core.testruns.names import base_name, script_runs_tests
 from app.core.testruns.odd import ODD
 from app.core.testruns.runner import Asked, Delegated, ask
 from app.core.testruns.table import RUNNERS
@@ -82,19 +77,15 @@ _KNOWN: Final = RUNNERS.keys() | INTERPRETERS.keys() | ODD.keys()
 def _judge_script(words: Words) -> Asked | Delegated | None:
     """`./run_tests.sh`, `script/test`, `build/tests/unit_tests`: a program of the repository."""
     path = words[0]
-    dispatches = script_takes_tasks(path) and "/" in path
-    if not dispatches and path.endswith((".py", ".rb", ".js", ".mjs", ".cjs", ".ts", ".pl", ".php", ".lua")):
+    if path.endswith((".py", ".rb", ".js", ".mjs", ".cjs", ".ts", ".pl", ".php", ".lua")):
         return started_by("script", ("script", *words))
     is_path = "/" in path or path.endswith((".sh", ".bash", ".bat", ".cmd", ".ps1", ".exe"))
     if not is_path or HOLE in base_name(path) or not _LISTS_ONLY.isdisjoint(words):
         return None
+    if not script_runs_tests(path):
+        return asked_of_task_script(path, words[1:])
     label = path.removeprefix("./")
-    operands = tuple(word for word in words[1:] if not word.startswith("-"))
-    if script_runs_tests(path):
-        return Asked(label, frozenset(operands))
-    if script_takes_tasks(path) and operands and names_tests(operands[0].split("=")[-1]):
-        return Asked(f"{label} {operands[0]}", frozenset(operands[1:]))
-    return None
+    return Asked(label, frozenset(word for word in words[1:] if not word.startswith("-")))
 
 
 _LISTS_ONLY: Final = frozenset(

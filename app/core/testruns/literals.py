@@ -7,7 +7,7 @@ from typing import Final
 
 _LITERAL: Final = re.compile(
     r'''"""(?:\\.|[^\\])*?"""|'{3}(?:\\.|[^\\])*?'{3}'''
-    r'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?:^|(?<=\s))(?:\#|//)[^\n]*''',
+    r"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|(?:^|(?<=\s))(?:\#|//)[^\n]*""",
     re.DOTALL | re.MULTILINE,
 )
 
@@ -19,7 +19,5 @@ def outside_of_literals(pattern: re.Pattern[str], code: str) -> list[re.Match[st
         return []
     literals = [match.span() for match in _LITERAL.finditer(code)]
     return [
-        match
-        for match in found
-        if not any(start <= match.start() < end for start, end in literals)
+        match for match in found if not any(start <= match.start() < end for start, end in literals)
     ]

@@ -13,14 +13,15 @@ from app.core.testruns.wordset import word_set
 
 _PIECES: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])|[^A-Za-z0-9]+")
 _SUITE: Final = re.compile(
-    r"(?:run|all|unit|self|ui|py|go|js|c|p|x)?(?:all|unit)?tests?"
+    r"(?:run|all|unit|self|ui|py|go|js|c|p|x|quick|full|fast|smoke|integration|functional|api)?"
+    r"(?:all|unit)?tests?"
     r"(?:all|unit|suites?|acc|race|s|cov|ci|e2e|only|quick|\d+)?"
 )
 """Words that are tests in themselves: `test`, `runtests`, `unittest`, `testacc`, `test2`."""
 
 SUITE_WORDS: Final = word_set(
     """e2e distcheck installcheck doctest doctests tst regress vitest jest mocha rspec phpunit
-    ctest cypress playwright behat behave karma junit nextest bats busted xctest pest tox nox
+    ctest cypress cy playwright behat behave karma junit nextest bats busted xctest pest tox nox
     eunit testthat pitest"""
 )
 KIND_WORDS: Final = word_set("unit integration acceptance functional smoke coverage cov e2e system")
@@ -38,7 +39,7 @@ OTHER_WORK: Final = word_set(
 """Words that say, before or after it, what is done to the tests: `build:test-utils`."""
 
 OTHER_WORK_BEFORE: Final = word_set(
-    """make deploy release docs doc start serve server seed migrate push pull open new add edit
+    """make print deploy release docs doc start serve server seed migrate push pull open new add edit
     copy sync merge rename update upgrade tag package pack bundle bundles zip archive audit
     fetch dump load restore launch post pre console status schema link links log shell bump
     stage vet tidy watch-build db"""
@@ -71,9 +72,9 @@ _SCRIPT_SUFFIX: Final = re.compile(
 )
 _RUNS_ALL: Final = frozenset({"run", "runall", "runner", "all", "main", "go", "ci"})
 _TASK_SCRIPTS: Final = word_set(
-    "x mach dev do run go make build ci task tasks manage project devtool tool cli bake please"
+    "x mach dev do run go make build ci task tasks project devtool tool cli bake please"
 )
-_SUITE_FOLDERS: Final = frozenset({"test", "tests", "spec", "t", "testing"})
+_SUITE_FOLDERS: Final = frozenset({"test", "tests", "spec", "t", "testing", "testsuite"})
 _CONJUNCTIONS: Final = frozenset({"and", "then", "n"})
 
 

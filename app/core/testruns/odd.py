@@ -16,7 +16,7 @@ Reader = Callable[[Words], Asked | Delegated | None]
 
 _NO_TESTS: Final = OTHER_WORK | word_set(
     """check release dev safety bandit manifest packaging coverage-report docs doc codespell
-    spelling shell black flake8 twine style typing pyright linkcheck"""
+    spelling shell black flake8 twine style typing pyright linkcheck type"""
 )
 
 
@@ -117,8 +117,8 @@ _SBT_TEST: Final = re.compile(
 
 
 def _sbt(words: Words) -> Asked | None:
-    """Each word is a command; `;` separates further ones, `+` and `~` repeat it."""
-    parts = [part for word in words[1:] for part in word.split(";")]
+    """Each word is a command; `;` separates further ones, `+`, `++VERSION` and `~` repeat it."""
+    parts = [re.sub(r"\+\+\S+\s", "", part) for word in words[1:] for part in word.split(";")]
     commands = [re.sub(r"\s*/\s*", "/", part).strip().lstrip("+~ ") for part in parts]
     tests = [command for command in commands if _SBT_TEST.fullmatch(command)]
     if not tests or not HELP_FLAGS.isdisjoint(words):
@@ -139,6 +139,8 @@ def _clojure(words: Words) -> Asked | None:
             aliases = found[1].strip(":").split(":")
             if any(names_tests(alias) or alias in _CLOJURE_RUNNERS for alias in aliases):
                 return Asked("clojure test", frozenset(w for w in words[i + 1 :]))
+            if word[1] in "XT" and words[i + 1 : i + 2] and names_tests(words[i + 1]):
+                return Asked("clojure test", frozenset(words[i + 2 :]))
         if word == "-m" and words[i + 1 : i + 2] and words[i + 1] in _CLOJURE_MAINS:
             return Asked("clojure test", frozenset(words[i + 2 :]))
     return None
@@ -231,10 +233,13 @@ def _cargo(words: Words) -> Delegated | None:
         return Delegated((words[0], *words[2:]))
     if words[1:2] != ("watch",):
         return None
-    for option, value in pairwise(words[2:]):
-        if option in {"-x", "--exec"} and value.split()[:1] != ["watch"]:
-            return Delegated((words[0], *value.split()))
-    return None
+    executed = [
+        value.split() for option, value in pairwise(words[2:]) if option in {"-x", "--exec"}
+    ]
+    chosen = next(
+        (task for task in executed if task and task[0] != "check" and names_tests(task[0])), None
+    )
+    return Delegated((words[0], *chosen)) if chosen else None
 
 
 def _compose(words: Words) -> Asked | None:

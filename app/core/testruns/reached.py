@@ -117,10 +117,15 @@ def _changed(folder: str, before: str, words: Words) -> str:
     target = operands[0] if operands else "~"
     if target.startswith(("/", "~")) or HOLE in target:
         return ""
+    return path_below(folder, target)
+
+
+def path_below(folder: str, path: str) -> str:
+    """`path` as it reads where `folder` does: `web`, `../api` → `api`."""
     parts = folder.split("/") if folder else []
-    for part in target.split("/"):
-        if part == ".." and parts:
+    for part in path.split("/"):
+        if part == ".." and parts and parts[-1] != "..":
             parts.pop()
-        elif part not in {"", ".", ".."}:
+        elif part not in {"", "."}:
             parts.append(part)
     return "/".join(parts)

@@ -13,7 +13,7 @@ from app.core.shell_line import (
 )
 from app.core.testruns.judge import judge, program_name
 from app.core.testruns.names import base_name
-from app.core.testruns.reached import running
+from app.core.testruns.reached import path_below, running
 from app.core.testruns.runner import Asked
 from app.core.testruns.status import failure_is_visible
 from app.core.testruns.wordset import word_set
@@ -97,7 +97,7 @@ def _seen_from_start(selectors: frozenset[str], folder: str) -> frozenset[str]:
     for a run of everything there `cd FOLDER`."""
     if not folder:
         return selectors
-    below = {s if s.startswith(("-", "/")) else f"{folder}/{s}" for s in selectors}
+    below = {s if s.startswith(("-", "/")) else path_below(folder, s) for s in selectors}
     has_path = any(not s.startswith("-") for s in below)
     return frozenset(below if has_path else below | {f"{CD}{folder}"})
 

@@ -28,13 +28,15 @@ class EmbeddedSession:
             function_tools=tools.definitions(),
             instruction_parts=[InstructionPart(content=order.system_prompt)],
         )
+        conversation = Conversation(order.session_directory)
+        self.is_resumed = bool(conversation.messages)
         self._desk = Desk(
             order,
             model,
             offer,
             ClosedGate(gate, bounds.gate_seconds),
             tools,
-            Conversation(order.session_directory),
+            conversation,
             bounds,
         )
         self._interrupted = asyncio.Event()

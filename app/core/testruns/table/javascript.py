@@ -11,12 +11,12 @@ _MONOREPO_VALUED: Final = """-w --workspace --prefix -C --dir --filter -F --cwd 
 
 RUNNERS: Final[tuple[Runner, ...]] = (
     program(
-        "jest",
+        "jest lwc-jest sfdx-lwc-jest",
         valued=f"{_PATTERNS} -c --config --coverageDirectory --maxWorkers -w --shard --rootDir "
         "--selectProjects --reporters --changedSince --env --testTimeout --runTestsByPath-file",
         narrows=f"{_PATTERNS} -o --onlyChanged -f --onlyFailures --shard --selectProjects "
         "--changedSince",
-        idle="--listTests --showConfig --init --clearCache",
+        idle="--listTests --list-tests --showConfig --show-config --init --clearCache --clear-cache",
     ),
     program(
         "vitest",
@@ -105,7 +105,12 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "-P --project -p --port -k --key --group --tag --ci-build-id -o --reporter-options",
         narrows="-s --spec --component --e2e",
     ),
-    verb("wdio", "run", valued="--spec --suite", narrows="--spec --suite --exclude"),
+    program(
+        "wdio",
+        valued="--spec --suite",
+        narrows="--spec --suite --exclude",
+        other_verbs="config install repl",
+    ),
     verb(
         "codeceptjs codecept",
         "run",
@@ -137,10 +142,12 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     verb(
         "react-scripts craco react-app-rewired tsdx razzle umi umi-test aegir dts kcd-scripts "
         "react-scripts-ts poi wp-scripts max father preact modern backpack-scripts "
-        "grafana-toolkit polymer ace meteor nuxi",
+        "stencil storybook grafana-toolkit polymer ace meteor nuxi",
         "test",
         "t",
         "test-e2e",
+        "test-unit-js",
+        "test-playwright",
         "test:unit",
         "test:e2e",
         valued=_PATTERNS,

@@ -69,6 +69,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "expectations",
         "speclj",
         "humane-test-output",
+        other_verbs="check deps classpath",
     ),
     goal("boot"),
     program(

@@ -85,7 +85,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "hatch", "test", valued="-e --env -p --project -i -x -py", idle="-s --show", narrows="-i -x"
     ),
     script("hatch", "run", "env run", valued="-e --env -p --project -i -x"),
-    verb("pdm", "test"),
+    verb("pdm spin", "test"),
     script("pdm", "run", "", valued="-p --project"),
     verb("rye", "test", valued="-p --package", narrows="-p --package"),
     script("rye", "run"),

@@ -1,0 +1,26 @@
+"""The bounds of reading one command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+MAX_NODES: Final = 20_000
+MAX_DEPTH: Final = 60
+MAX_NESTED_SHELLS: Final = 4
+MAX_WRAPPERS: Final = 12
+MAX_LOOP_VALUES: Final = 8
+
+
+@dataclass(slots=True)
+class Budget:
+    """What is left of the bounds, for a line and all shells nested in it."""
+
+    nodes: int = MAX_NODES
+    complete: bool = True
+
+    def take(self) -> bool:
+        self.nodes -= 1
+        if self.nodes < 0:
+            self.complete = False
+        return self.nodes >= 0

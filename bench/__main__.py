@@ -1,0 +1,39 @@
+"""`python -m bench [PART …]`: all benchmarks, or some. Prints figures, asserts no times."""
+
+import os
+import platform
+import sys
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from bench import detector, flood, gate, intake, startup, verdict
+
+PARTS: Final[Mapping[str, Callable[[], None]]] = {
+    "intake": intake.main,
+    "flood": flood.main,
+    "verdict": verdict.main,
+    "gate": gate.main,
+    "startup": startup.main,
+    "detector": detector.main,
+}
+
+
+def main() -> None:
+    """Run the parts that are named, or all."""
+    unknown = set(sys.argv[1:]) - set(PARTS)
+    if unknown:
+        raise SystemExit(
+            f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}"
+        )
+    for name in sys.argv[1:] or PARTS:
+        print(f"[{_machine()}]", flush=True)
+        PARTS[name]()
+
+
+def _machine() -> str:
+    load = "/".join(f"{each:.1f}" for each in os.getloadavg())
+    return f"Python {platform.python_version()}, {os.cpu_count()} processors, load {load}"
+
+
+if __name__ == "__main__":
+    main()
