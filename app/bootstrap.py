@@ -13,6 +13,8 @@ from typing import Final
 import psycopg
 import sqlalchemy as sa
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import SecretStr
 
 from app.adapters.clock import SystemClock, new_name
@@ -43,7 +45,7 @@ from app.services.drain import Drain
 from app.services.intake import Intake
 from app.services.plans import Plans
 from app.services.publish import Publisher
-from app.services.reconcile import Reconciliation
+from app.services.reconcile import TIDY, Reconciliation
 from app.services.routing import Routing
 from app.services.starting import Starting
 from app.services.world import PlanReading, World
@@ -87,6 +89,7 @@ class Service:
         )
         self.scheduler.add_job(self._reconcile, "interval", seconds=self.interval_seconds)
         self.scheduler.add_job(self._forget, "interval", hours=1)
+        self.scheduler.add_job(self._tidy, "interval", days=1)
         if self.database.dialect.name == "postgresql":
             self.scheduler.add_job(self._sweep, "interval", seconds=SWEEP_SECONDS)
         self.scheduler.start()
@@ -108,6 +111,10 @@ class Service:
             Work(WorkKind.RECONCILIATION, f"reconcile:{pass_number}", "interval")
         )
 
+    async def _tidy(self) -> None:
+        today = self.clock.now().date().isoformat()
+        await self.engine.enqueue(Work(WorkKind.RECONCILIATION, f"reconcile:tidy:{today}", TIDY))
+
     async def _forget(self) -> None:
         before = self.clock.now() - FINISHED_WORK_KEPT_FOR
         await self.store.forget_deliveries(before)
@@ -122,6 +129,7 @@ def build(settings: Settings, *, runs_agents: bool = True) -> Service:
     problems = list(settings.problems_for_serving())
     operator_reading = load_operator(settings.config)
     problems += map(str, operator_reading.problems)
+    problems += _key_problems(settings.github_private_key)
     if problems or operator_reading.config is None:
         raise CannotServe("\n".join(problems))
     operator = operator_reading.config
@@ -152,6 +160,17 @@ def build(settings: Settings, *, runs_agents: bool = True) -> Service:
         interval_seconds=operator.reconciliation_interval_seconds,
         clock=SystemClock(),
     )
+
+
+def _key_problems(key: SecretStr | None) -> list[str]:
+    """Found here, because a key that GitHub never sees fails at each call, long after the start."""
+    if key is None:
+        return []
+    try:
+        load_pem_private_key(key.get_secret_value().encode(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return ["SQUADRON_GITHUB_PRIVATE_KEY is no private key in PEM form without a password"]
+    return []
 
 
 def open_registry(settings: Settings) -> SqlStore:

@@ -398,6 +398,17 @@ class CheckText:
     summary: str
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What somebody wrote to an agent: a comment or a review. Untrusted text."""
+
+    author: str
+    is_bot: bool
+    body: str
+    at: datetime
+    """To the second, as GitHub tells it."""
+
+
 class GitHub(Protocol):
     """GitHub as one App sees it; every call is bounded and made once (retries are decided above).
 
@@ -443,6 +454,18 @@ class GitHub(Protocol):
 
     async def comments(self, repository: Repository, number: int, marker: str) -> Sequence[Posted]:
         """Our comments on an issue that contain `marker`, oldest first."""
+        ...
+
+    async def replies(
+        self, repository: Repository, number: int, since: datetime
+    ) -> Sequence[Said]:
+        """Comments of others on an issue from `since` on, oldest first."""
+        ...
+
+    async def change_requests(
+        self, repository: Repository, number: int, since: datetime
+    ) -> Sequence[Said]:
+        """Reviews of a pull request that ask for changes, from `since` on, oldest first."""
         ...
 
     async def comment(self, repository: Repository, number: int, body: str) -> Posted: ...
@@ -631,6 +654,7 @@ class Store(Protocol):
         repository: str | None = None,
         issue: int | None = None,
         states: frozenset[State] | None = None,
+        changed_since: datetime | None = None,
     ) -> Sequence[Agent]:
         """Rows that fit, oldest first."""
         ...

@@ -46,15 +46,29 @@ class NamedLocks:
 
 @asynccontextmanager
 async def _advisory(engine: sa.Engine, name: str) -> AsyncIterator[None]:
-    connection = await asyncio.to_thread(_take, engine, name)
+    taking = asyncio.create_task(asyncio.to_thread(_take, engine, name))
+    try:
+        connection = await asyncio.shield(taking)
+    except asyncio.CancelledError:
+        taking.add_done_callback(lambda taken: _give_back_unused(taken, name))
+        raise
     try:
         yield
     finally:
         await asyncio.shield(asyncio.to_thread(_release, connection, name))
 
 
+def _give_back_unused(taken: asyncio.Task[sa.Connection], name: str) -> None:
+    """The caller was cancelled while the lock was on its way."""
+    if not taken.cancelled() and taken.exception() is None:
+        _release(taken.result(), name)
+
+
 def _take(engine: sa.Engine, name: str) -> sa.Connection:
-    connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+    try:
+        connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+    except sa.exc.SQLAlchemyError as error:
+        raise StoreUnavailable(f"no connection for the lock `{name}`") from error
     try:
         connection.execute(sa.text(f"SET statement_timeout = '{MOST_WAIT_SECONDS}s'"))
         connection.execute(_TRY, {"name": name})

@@ -76,5 +76,5 @@ async def _work(service: Service) -> None:
 def _built(*, runs_agents: bool) -> Service:
     try:
         return build(load_settings(os.environ), runs_agents=runs_agents)
-    except (SettingsError, CannotServe, AlreadyRunning) as error:
+    except (SettingsError, CannotServe, AlreadyRunning, OSError) as error:
         fail(str(error))

@@ -43,11 +43,11 @@ class Segments:
         Raises `RuntimeDied` when the attempt is worth repeating.
         """
         world, agent_id = self._world, AgentId.parse(work.subject)
-        marker = segment_marker(agent_id, work.segment)
         agent = await world.store.begin_segment(
             agent_id, work.segment, world.worker, world.clock.now()
         )
-        await world.processes.kill_marked(marker)  # what an attempt that was killed left running
+        for segment in range(max(work.segment - 1, 0), work.segment + 1):  # what was killed left
+            await world.processes.kill_marked(segment_marker(agent_id, segment))
         if agent is None:
             await self._closing.keep_after_the_end(agent_id)
             return
@@ -69,7 +69,7 @@ class Segments:
             clock=world.clock,
         )
         result = await Segment(world, agent, gate, history, self._drain).run()
-        await world.processes.kill_marked(marker)
+        await world.processes.kill_marked(segment_marker(agent_id, work.segment))
         await self._close(agent, gate, result)
 
     async def _close(self, agent: Agent, gate: BreakerGate, result: Result) -> None:

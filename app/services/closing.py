@@ -31,6 +31,7 @@ from app.ports import Changes, GitHubFailed, KeptWork, Work, WorkspaceFailed
 from app.services.world import World, checkout_order, repository_of
 
 MOST_SUMMARY_CHARACTERS: Final = 8_000
+MOST_WHY_CHARACTERS: Final = 20_000
 OURSELVES: Final = "squadron"
 """Who is named when GitHub's state, not a person, set something in motion."""
 
@@ -153,7 +154,10 @@ class Closing:
         """Queue a sleeping agent's next segment."""
         now = self._world.clock.now()
         return await self._move(
-            agent, Signal.WOKEN, [Woken(at=now, why=why[:2_000], by=by)], Changes(note=why)
+            agent,
+            Signal.WOKEN,
+            [Woken(at=now, why=why[:MOST_WHY_CHARACTERS], by=by)],
+            Changes(note=why),
         )
 
     async def open_blockers(self, agent: Agent) -> tuple[int, ...]:

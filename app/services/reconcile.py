@@ -16,7 +16,7 @@ from app.core.counters import fold
 from app.core.deadlines import overdue, review_is_over
 from app.core.escalation import NEEDS_HUMAN, check_id, escalation_marker, marker
 from app.core.events import Waits
-from app.core.lifecycle import LIVE, State
+from app.core.lifecycle import FINAL, LIVE, State
 from app.core.messages import check_name
 from app.core.plan import TRIGGER_PREFIX, RepositoryPlan
 from app.core.trust import Sender
@@ -33,6 +33,8 @@ IN_FLIGHT: Final = timedelta(seconds=20)
 LOOKED_AT_FOR: Final = timedelta(days=1)
 """How long after its last change an agent's effects are looked at for doubles."""
 WORKSPACES_KEPT_FOR: Final = timedelta(days=7)
+TIDY: Final = "tidy"
+"""Why a pass runs that also tidies up; once a day."""
 
 log = logging.getLogger("squadron.reconcile")
 
@@ -70,6 +72,8 @@ class Reconciliation:
     async def handle(self, work: Work) -> None:
         """One pass, for the engine."""
         repairs = await self.run()
+        if work.subject == TIDY:
+            await self._tidy_up()
         log.info("reconciled", extra={"repairs": len(repairs.done), "why": work.subject})
 
     async def run(self) -> Repairs:
@@ -82,12 +86,9 @@ class Reconciliation:
         for agent_id in await self._world.store.agents_with_due_effects(now):
             await self._guarded(str(agent_id), partial(self._publisher.publish, agent_id))
             repairs.note(f"effects of {agent_id}")
-        for agent in await self._world.store.agents():
-            if now - agent.updated_at < LOOKED_AT_FOR:
-                await self._guarded(str(agent.id), partial(self._unpublished, agent, repairs))
-                await self._guarded(str(agent.id), partial(self._doubles, agent, repairs))
-            elif agent.is_final and now - agent.updated_at > WORKSPACES_KEPT_FOR:
-                await self._guarded(str(agent.id), partial(self._tidy, agent))
+        for agent in await self._world.store.agents(changed_since=now - LOOKED_AT_FOR):
+            await self._guarded(str(agent.id), partial(self._unpublished, agent, repairs))
+            await self._guarded(str(agent.id), partial(self._doubles, agent, repairs))
         for repair in repairs.done:
             log.info("repaired", extra={"repair": repair})
         return repairs
@@ -132,8 +133,12 @@ class Reconciliation:
             return
         if await self._ended_by_people(agent, repairs):
             return
+        if agent.state is not State.SLEEPING:
+            return
         if agent.waits_for is Waits.BLOCKER and await self._routing.wake_if_free(agent):
             repairs.note("woken", agent)
+        elif await self._routing.hear(agent):
+            repairs.note("woken by a person", agent)
 
     async def _ended_by_people(self, agent: Agent, repairs: Repairs) -> bool:
         """Settle an agent whose pull request was merged, or whose issue was closed, unseen."""
@@ -217,10 +222,14 @@ class Reconciliation:
             settled = replace(effect, detail={**effect.detail, "settled": now.isoformat()})
             await self._world.store.save_effect(agent.id, settled)
 
-    async def _tidy(self, agent: Agent) -> None:
-        """Give back the disk of an agent that is long finished, if all of its work is pushed."""
-        if not await self._world.workspace.remove(str(agent.id)):
-            log.warning("workspace kept: not all of it is pushed", extra={"agent": str(agent.id)})
+    async def _tidy_up(self) -> None:
+        """Give back the disk of agents that are long finished, if all of their work is pushed."""
+        long_ago = self._world.clock.now() - WORKSPACES_KEPT_FOR
+        for agent in await self._world.store.agents(states=FINAL):
+            if agent.updated_at < long_ago and not await self._world.workspace.remove(
+                str(agent.id)
+            ):
+                log.warning("workspace kept: not all is pushed", extra={"agent": str(agent.id)})
 
     async def _extra(self, agent: Agent, effect: Effect) -> Sequence[Posted]:
         github, repository = self._world.github, repository_of(agent)

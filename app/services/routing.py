@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final, assert_never
 
 from app.core.agent import Agent, Task
-from app.core.events import Waits
+from app.core.events import Slept, Waits, Woken
 from app.core.lifecycle import LIVE, State
 from app.core.retry import GiveUp, RetryAt, after
 from app.core.signals import (
@@ -22,13 +22,16 @@ from app.core.signals import (
     Signal,
     read,
 )
+from app.core.trust import Sender
 from app.ports import Delivery, GitHubFailed, PullRequest, Repository, Work
-from app.services.closing import OURSELVES, Closing
+from app.services.closing import MOST_WHY_CHARACTERS, OURSELVES, Closing
 from app.services.failures import failure_of
 from app.services.plans import Plans
 from app.services.starting import Starting
 from app.services.world import World, repository_of
 
+COMMENTED: Final = "commented"
+ASKED_FOR_CHANGES: Final = "requested changes"
 MOST_LOOKS: Final = 3
 """After that, reconciliation finds what is left."""
 
@@ -195,8 +198,31 @@ class Routing:
         waiting = [agent for agent in sleepers if agent.waits_for is not Waits.REVIEW]
         if waiting and await self._starting.is_trusted(repository, signal.sender):
             for agent in waiting:
-                why = f"{signal.sender.login} commented: {signal.body}"
+                why = _words(signal.sender.login, COMMENTED, signal.body)
                 await self._closing.wake(agent, why, signal.sender.login)
+
+    async def hear(self, agent: Agent) -> bool:
+        """Wake a sleeping agent by what a trusted person has written to it since it fell asleep.
+
+        For reconciliation: the webhook that told of it may never have come.
+        """
+        log = await self._world.store.log(agent.id)
+        slept = [event.at for event in log if isinstance(event, Slept)]
+        known = {event.why for event in log if isinstance(event, Woken)}
+        github, repository = self._world.github, repository_of(agent)
+        if agent.waits_for is not Waits.REVIEW:
+            did, said = COMMENTED, await github.replies(repository, agent.id.issue, slept[-1])
+        elif agent.pull_request is not None:
+            asked = await github.change_requests(repository, agent.pull_request, slept[-1])
+            did, said = ASKED_FOR_CHANGES, asked
+        else:
+            return False
+        for each in said:
+            why = _words(each.author, did, each.body)
+            sender = Sender(each.author, each.is_bot)
+            if why not in known and await self._starting.is_trusted(repository, sender):
+                return await self._closing.wake(agent, why, each.author) is not None
+        return False
 
     async def _of_pull_request(self, signal: PullRequestClosed | ChangesRequested) -> list[Agent]:
         agents = await self._world.store.agents(repository=signal.repository, states=LIVE)
@@ -211,8 +237,13 @@ class Routing:
         if agents and await self._starting.is_trusted(_where(signal), signal.sender):
             for agent in agents:
                 if agent.state is State.SLEEPING:
-                    why = f"{signal.sender.login} requested changes: {signal.body}"
+                    why = _words(signal.sender.login, ASKED_FOR_CHANGES, signal.body)
                     await self._closing.wake(agent, why, signal.sender.login)
+
+
+def _words(login: str, did: str, body: str) -> str:
+    """Why an agent is woken, the same whoever noticed it."""
+    return f"{login} {did}: {body}"[:MOST_WHY_CHARACTERS]
 
 
 def _where(signal: Heard) -> Repository:

@@ -187,6 +187,15 @@ class Campaign:
         self._compare()
         self._count()
 
+    def meets(self, write: str, fault: Mapping[str, object]) -> bool:
+        """Wait, with a bound, until the service makes that write; the fault strikes only once."""
+        self._box("DELETE")
+        self._box("POST", {**fault, "method": "POST", "path": write, "count": 1})
+        is_met = self._waits(lambda: self._box("GET").json()[0]["fired"] > 0)
+        self._box("DELETE")
+        self.outcome.met += is_met
+        return is_met
+
     def count_orphans(self) -> None:
         """After the service has stopped: processes of agents that still run."""
         left = processes.carrying(f"SQUADRON_SEGMENT={self.world.repository}#")
@@ -208,16 +217,9 @@ class Campaign:
                 self._waits(lambda: self._ended() != before)
             case Moment.WRITTEN:
                 lost = {"kind": "timeout", "phase": "after", "seconds": ANSWER_LOST_SECONDS}
-                self._meets(each.write, lost)
+                self.meets(each.write, lost)
             case Moment.IN_FLIGHT:
-                self._meets(each.write, {"kind": "slow", "seconds": IN_FLIGHT_SECONDS})
-
-    def _meets(self, write: str, fault: Mapping[str, object]) -> None:
-        """Wait until the service makes that write; the fault strikes only once."""
-        self._box("DELETE")
-        self._box("POST", {**fault, "method": "POST", "path": write, "count": 1})
-        self.outcome.met += self._waits(lambda: self._box("GET").json()[0]["fired"] > 0)
-        self._box("DELETE")
+                self.meets(each.write, {"kind": "slow", "seconds": IN_FLIGHT_SECONDS})
 
     def _waits(
         self, look: Callable[[], bool], within_seconds: float = MOST_WAIT_FOR_A_MOMENT

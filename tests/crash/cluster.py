@@ -18,7 +18,7 @@ from tests.support.waiting import until
 
 READY_SECONDS = 40.0
 SQUADRON = ("-m", "app.cli.main")
-BLIND = (str(Path(__file__).with_name("blind.py")),)
+BLIND = ("-m", "tests.crash.blind")
 
 
 class Member:

@@ -105,8 +105,9 @@ class Crowd:
         """One more issue, labelled for these roles; `steps` take the place of their story."""
         blocker = self._issue("Somebody else's work", "") if "waiter" in roles else None
         name = f"story-{len(self._model.scripts.scripts)}"
-        steps = steps or _KINDS[roles[-1]](name, blocker or 0)
-        steps += steps[-1:] * REPORTS_AGAIN
+        if not steps:
+            steps = _KINDS[roles[-1]](name, blocker or 0)
+            steps += steps[-1:] * REPORTS_AGAIN
         script = Script(name, steps, Answer("This is what I did."))
         self._model.scripts = Scripts(
             (*self._model.scripts.scripts, script), (SUMMARY_MARK, COMPACTION_MARK)

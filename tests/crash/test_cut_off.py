@@ -10,6 +10,7 @@ from tests.contract.store_support import own_postgresql_database
 from tests.crash.campaign import campaign
 from tests.crash.findings import has_file
 from tests.support import processes
+from tests.support.steps import completes, runs, writes
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.crash
@@ -72,6 +73,38 @@ def test_what_a_dead_process_left_running_ends_though_its_agent_was_cancelled_me
         assert has_file(world, agent.branch, "half.txt")
         killed.start()
         killed.until_ready()
+
+
+@pytest.mark.xfail(
+    reason="the report is in the session, not in the log: the agent is asked once more",
+    raises=AssertionError,
+    strict=True,
+)
+def test_a_report_is_not_forgotten_when_the_process_dies_while_the_work_is_kept(
+    tmp_path: Path,
+) -> None:
+    """Promise 2, and DESIGN section 3: an event is appended before its consequence."""
+    with campaign(tmp_path / "c", SEED, None) as here:
+        [member], world = here.members, here.world
+        steps = (writes("whole.txt", "done\n"), runs("sleep 0.5"), completes("Done."))
+        here.crowd.open(("builder",), *steps)
+        until(
+            lambda: any(
+                isinstance(event, ToolEnded)
+                for agent in world.agents()
+                for event in world.registry.log(agent.id)
+            ),
+            "the agent works on its branch",
+        )
+        assert here.meets("/git-receive-pack$", {"kind": "slow", "seconds": 2})
+        member.kill()
+        member.start()
+        member.until_ready()
+        [agent] = until(
+            lambda: [one for one in world.agents() if one.state is State.SLEEPING],
+            "the agent has ended its segment",
+        )
+        assert agent.waits_for is Waits.REVIEW
 
 
 @pytest.mark.xfail(

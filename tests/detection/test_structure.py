@@ -192,6 +192,31 @@ def test_every_bound_holds(text: str) -> None:
     suite_of(parse(text))
 
 
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("python - <<'EOF'\nimport pytest\npytest.main(['-q'])\nEOF", True),
+        ("python - <<'EOF'\nimport subprocess\nsubprocess.run(['npm', 'test'])\nEOF", True),
+        ('python - <<\'EOF\'\ntext = """\npytest.main()\n"""\nEOF', False),
+        ("python - <<'EOF'\n# pytest.main()\nEOF", False),
+        ("python -c 'print(\"unittest.main()\")'", False),
+        ("python -c 'import os; os.system(\"echo npm test\")'", False),
+        ('node -e \'require("child_process").execSync("npm test")\'', True),
+        ("python app.py <<'EOF'\npytest.main()\nEOF", False),
+        ("cat <<EOF\n$(pytest)\nEOF", True),
+        ("cat <<EOF\nsee \\$(pytest)\nEOF", False),
+        ("cat <<'EOF'\n$(pytest)\nEOF", False),
+        ("! if pytest; then false; fi", True),
+        ('run() { timeout 60 "$@"; }; run npm test', True),
+        ('log() { echo "$@"; }; log npm test', False),
+        ("tool run --env x -- pytest", True),
+        ("tool log -- pytest", False),
+    ],
+)
+def test_source_text_and_what_it_starts(command: str, expected: bool) -> None:
+    assert is_test_run(command) is expected
+
+
 def test_past_a_bound_the_line_is_not_complete() -> None:
     assert parse("pytest").complete
     assert not parse("echo x; " * 20_000).complete
@@ -250,6 +275,15 @@ def suite(command: str | list[str]) -> Suite:
         ("pytest -q x && npm test", "pytest", ()),
         ("for t in a.py b.py; do pytest $t; done", "pytest", ("a.py", "b.py")),
         ("dotnet test --filter X", "dotnet test", ("--filter X",)),
+        ("cd web && npm test", "npm test", ("cd web",)),
+        ("cd web/a && cd ../b && pytest -k x", "pytest", ("-k x", "cd web/b")),
+        ("(cd web && pytest tests/a.py); ls", "pytest", ("web/tests/a.py",)),
+        ("(cd web && ls) && pytest", "pytest", ()),
+        ("cd web && ls; cd - && pytest", "pytest", ()),
+        ("cd web && bash -c 'cd api && pytest ../a.py'", "pytest", ("web/a.py",)),
+        ("cd /srv/repo && pytest", "pytest", ()),
+        ("cd $X && pytest", "pytest", ()),
+        ("cd /srv/repo && cd web && pytest", "pytest", ("cd web",)),
         ("tox -e py311,py312 -- tests/x.py", "tox", ("py311", "py312", "tests/x.py")),
     ],
 )

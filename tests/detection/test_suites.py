@@ -13,7 +13,8 @@ PROPERTY = settings(deadline=None, derandomize=True, max_examples=200)
 
 SELECTORS = st.sampled_from(
     ["tests", "tests/unit", "tests/unit/a.py", "tests/unit/a.py::T", "tests/unit/a.py::T::t",
-     "tests/unit/a.py::T::t[1]", "tests/unitary", "-k fast", "-m slow", "pkg/...", "pkg/x", "pkg"]
+     "tests/unit/a.py::T::t[1]", "tests/unitary", "-k fast", "-m slow", "pkg/...", "pkg/x", "pkg",
+     "cd tests", "cd tests/unit", "cd pkg"]
 )  # fmt: skip
 SUITES = st.builds(
     Suite,
@@ -68,6 +69,11 @@ def selection(*selectors: str) -> Suite:
         (("-k fast", "tests"), ("tests/a.py",), False),
         (("tests",), ("-k fast", "tests/a.py"), True),
         (("tests",), ("-k fast",), False),
+        (("cd web",), ("web/tests/a.py",), True),
+        (("cd web",), ("cd web/api",), True),
+        (("cd web",), ("cd api",), False),
+        (("cd web",), (), False),
+        (("web/tests",), ("cd web",), False),
     ],
 )
 def test_covers(wide: tuple[str, ...], narrow: tuple[str, ...], covered: bool) -> None:

@@ -259,3 +259,27 @@ def test_a_second_trip_is_added_to_the_same_needs_human_issue(team: Squad) -> No
     assert stopped.branch in section and "- Branch:" in section
     assert len(team.github.escalations("octo/demo", first.number)) == 1
     assert [one["conclusion"] for one in team.checks(second)] == ["failure"]
+
+
+def test_once_the_escalation_is_closed_a_new_label_starts_a_successor(team: Squad) -> None:
+    """Seed 002, ESCALATED; DESIGN section 2; `facts/peers.md` section 4, 16 and 19."""
+    task = team.give(
+        "caller", "Once more", writes("first.txt", "first\n"), *(runs("true") for _ in range(3))
+    )
+    first = team.until_escalated(task)
+    [issue] = team.github.escalations("octo/demo", task.number)
+
+    def labels_again() -> None:
+        team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:caller")
+        team.label(task, "squadron:caller")
+
+    labels_again()
+    team.until_logged("not started: its escalation issue is still open", issue=task.number)
+    assert team.agents(task) == [first]
+    team.close(Task("octo/demo", issue["number"], ""))
+    labels_again()
+    until(lambda: len(team.agents(task)) == 2, "a successor", failing=team.check_alive)
+    second = team.until(task, State.ESCALATED)
+    assert (second.predecessor, second.branch) == (str(first.id), first.branch)
+    assert first.sha in {one["sha"] for one in team.github.commits("octo/demo", task.branch)}
+    assert team.agents(task)[0] == first, "the old row is left alone"

@@ -141,6 +141,7 @@ def _connect(dsn: str) -> psycopg.Connection[tuple[object, ...]]:
         dsn,
         autocommit=True,
         connect_timeout=5,
+        tcp_user_timeout=10_000,  # milliseconds: the fence must not wait on a network that is gone
         keepalives_idle=5,
         keepalives_interval=2,
         keepalives_count=3,

@@ -1,6 +1,7 @@
 """The `GitHub` port over REST."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlsplit
 
@@ -22,6 +23,7 @@ from app.ports import (
     Refused,
     Repository,
     RepositoryInfo,
+    Said,
 )
 
 if TYPE_CHECKING:
@@ -199,6 +201,26 @@ class GitHubApp:
             reading.posted_comment(each)
             async for each in self._at(repository).list("issues", number, "comments")
             if reading.is_marked(each, us, marker)
+        ]
+
+    async def replies(
+        self, repository: Repository, number: int, since: datetime
+    ) -> Sequence[Said]:
+        us, second = await self.bot_login(), since.replace(microsecond=0)
+        query = {"since": second.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        found = self._at(repository).list("issues", number, "comments", query=query)
+        comments = [reading.said(each, "created_at") async for each in found]
+        return [each for each in comments if each.at >= second and each.author != us]
+
+    async def change_requests(
+        self, repository: Repository, number: int, since: datetime
+    ) -> Sequence[Said]:
+        second = since.replace(microsecond=0)
+        return [
+            review
+            async for each in self._at(repository).list("pulls", number, "reviews")
+            if reading.text(each, "state") == "CHANGES_REQUESTED"
+            and (review := reading.said(each, "submitted_at")).at >= second
         ]
 
     async def comment(self, repository: Repository, number: int, body: str) -> Posted:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from app.core.trust import Permission
-from app.ports import Issue, Posted, PullRequest, RepositoryInfo, Unreachable
+from app.ports import Issue, Posted, PullRequest, RepositoryInfo, Said, Unreachable
 
 GHOST = "ghost"
 """GitHub's own stand-in for the author of what a deleted account wrote."""
@@ -118,6 +118,17 @@ def posted_comment(document: object) -> Posted:
         number=needed_number(document, "id"),
         url=needed_text(document, "html_url"),
         body=text(document, "body") or "",
+    )
+
+
+def said(document: object, instant: str) -> Said:
+    """A comment or a review; `instant` is the field that says when it was written."""
+    author = text(document, "user", "login") or ""
+    return Said(
+        author=author,
+        is_bot=text(document, "user", "type") != "User" or author.endswith("[bot]"),
+        body=text(document, "body") or "",
+        at=needed_instant(document, instant),
     )
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from tree_sitter import Node
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
 
 from app.adapters.shell.budget import MAX_NODES
 from app.adapters.shell.words import WordReader
@@ -21,6 +23,17 @@ from app.core.shell_line import (
     children,
 )
 from app.core.testruns.wordset import word_set
+
+_LANGUAGE: Final = Language(tree_sitter_bash.language())
+_ESCAPE_AT_LINE_START: Final = re.compile(r"\n\\(?!\n)")
+
+
+def parsed(text: str) -> Node:
+    """The root of the tree of `text`. A backslash that begins a line is moved one blank to the
+    right: the grammar would take the line end before it into its word."""
+    if "\n\\" in text:
+        text = _ESCAPE_AT_LINE_START.sub("\n \\\\", text)
+    return Parser(_LANGUAGE).parse(text.encode(errors="replace")).root_node
 
 
 def members_of(node: Node) -> list[tuple[bool, Node]]:

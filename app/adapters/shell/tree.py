@@ -7,8 +7,7 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 from typing import Final
 
-import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Node
 
 from app.adapters.shell.budget import (
     MAX_DEPTH,
@@ -30,6 +29,7 @@ from app.adapters.shell.nodes import (
     constant_variables,
     decoded,
     members_of,
+    parsed,
     runs_its_arguments,
     stages_of,
     uses_variable,
@@ -59,7 +59,6 @@ from app.core.shell_line import (
 )
 from app.core.testruns.wordset import word_set
 
-_LANGUAGE: Final = Language(tree_sitter_bash.language())
 _NOTHING: Final = Sequence(())
 _HOLE: Final = re.compile(f"{HOLE}([^{HOLE}]*){HOLE}")
 _COMPARED: Final = word_set(
@@ -88,7 +87,7 @@ class TreeReader:
 
     def read(self, text: str, fed: str | None = None) -> ShellNode:
         """`fed`: the text on its standard input, which a single command in it reads."""
-        root = Parser(_LANGUAGE).parse(text.encode(errors="replace")).root_node
+        root = parsed(text)
         self.budget.complete &= not root.has_error
         if "=" in text and "$" in text:
             self.variables.update(constant_variables(root, self.words))
@@ -127,7 +126,7 @@ class TreeReader:
             case "command":
                 return self._command(node, fed)
             case "list":
-                return self._list(node, fed)
+                return self._and_or(members_of(node), fed)
             case "pipeline":
                 return self._pipeline(stages_of(node), fed)
             case "redirected_statement":
@@ -160,9 +159,6 @@ class TreeReader:
     def _last_child(self, node: Node, fed: str | None = None) -> ShellNode:
         named = [child for child in node.children if child.is_named]
         return self._statement(named[-1], fed) if named else _NOTHING
-
-    def _list(self, node: Node, fed: str | None) -> ShellNode:
-        return self._and_or(members_of(node), fed)
 
     def _and_or(self, members: SequenceOf[tuple[bool, Node]], fed: str | None) -> ShellNode:
         last = len(members) - 1
@@ -370,8 +366,7 @@ class TreeReader:
 
     def _shell_outs(self, words: Words) -> tuple[ShellNode, ...]:
         """The commands that source text among `words` gives to a shell: they run inside it."""
-        lines = shell_outs(words)
-        return (self._nested(Text(lines)),) if lines else ()
+        return (self._nested(Text(lines)),) if (lines := shell_outs(words)) else ()
 
     def _trap(self, words: Words, inner: tuple[ShellNode, ...]) -> ShellNode:
         if len(words) > 2 and not words[1].startswith("-") and {"EXIT", "0"} & set(words[2:]):

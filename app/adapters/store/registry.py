@@ -212,6 +212,7 @@ def agents(
     repository: str | None,
     issue: int | None,
     states: frozenset[State] | None,
+    changed_since: datetime | None,
 ) -> Sequence[Agent]:
     """Agents that fit, oldest first."""
     wanted = sa.select(AGENTS).order_by(AGENTS.c.created_at, AGENTS.c.id)
@@ -221,6 +222,8 @@ def agents(
         wanted = wanted.where(AGENTS.c.issue == issue)
     if states is not None:
         wanted = wanted.where(AGENTS.c.state.in_([state.value for state in states]))
+    if changed_since is not None:
+        wanted = wanted.where(AGENTS.c.updated_at >= changed_since)
     return [decode_agent(row) for row in connection.execute(wanted).mappings()]
 
 

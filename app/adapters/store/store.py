@@ -84,10 +84,13 @@ class SqlStore:
         repository: str | None = None,
         issue: int | None = None,
         states: frozenset[State] | None = None,
+        changed_since: datetime | None = None,
     ) -> Sequence[Agent]:
         """Rows that fit, oldest first."""
         return await self._read(
-            lambda connection: registry.agents(connection, repository, issue, states)
+            lambda connection: registry.agents(
+                connection, repository, issue, states, changed_since
+            )
         )
 
     async def begin_segment(

@@ -62,8 +62,9 @@ def _interpreter(
 _PYTHON_CODE: Final = (
     r"\b(?:pytest|unittest|nose2?|pytest\.console)\.(?:console_)?main\s*\((?![^)]*--(?:co|help|ver))"
     r"|\bunittest\.TextTestRunner|\bcall_command\(\s*['\"]test['\"]"
-    r"|\bfrom\s+\w+\s+import\s+test\b(?s:.*?)\btest\("
-    r"|\bfrom\s+pytest\s+import\s+main\b|\bimport\s+(?:[\w.]+\s+as\s+)?(\w+)\b(?s:.*?)\b\1\.test\("
+    r"|\bfrom\s+\w+\s+import\s+test\b(?s:.{0,400}?)\btest\("
+    r"|\bfrom\s+pytest\s+import\s+main\b"
+    r"|\bimport\s+(?:[\w.]+\s+as\s+)?(\w+)\b(?s:.{0,400}?)\b\1\.test\("
 )
 _PYTHON: Final = _interpreter(
     valued="""-X -W -Q -o --outfile -s --sort --listen --connect --rcfile --source --omit --include

@@ -39,8 +39,8 @@ OTHER_WORK: Final = word_set(
 """Words that say, before or after it, what is done to the tests: `build:test-utils`."""
 
 OTHER_WORK_BEFORE: Final = word_set(
-    """make print deploy release docs doc start serve server seed migrate push pull open new add edit
-    copy sync merge rename update upgrade tag package pack bundle bundles zip archive audit
+    """make print deploy release docs doc start serve server seed migrate push pull open new add
+    edit copy sync merge rename update upgrade tag package pack bundle bundles zip archive audit
     fetch dump load restore launch post pre console status schema link links log shell bump
     stage vet tidy watch-build db"""
 )

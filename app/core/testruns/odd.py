@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from app.core.shell_line import Words
-from app.core.testruns.names import OTHER_WORK, names_tests
+from app.core.testruns.names import CHECK_WORDS, OTHER_WORK, names_tests
 from app.core.testruns.runner import HELP_FLAGS, Asked, Delegated
 from app.core.testruns.wordset import word_set
 
@@ -233,13 +233,12 @@ def _cargo(words: Words) -> Delegated | None:
         return Delegated((words[0], *words[2:]))
     if words[1:2] != ("watch",):
         return None
-    executed = [
-        value.split() for option, value in pairwise(words[2:]) if option in {"-x", "--exec"}
-    ]
-    chosen = next(
-        (task for task in executed if task and task[0] != "check" and names_tests(task[0])), None
-    )
-    return Delegated((words[0], *chosen)) if chosen else None
+    for option, value in pairwise(words[2:]):
+        task = value.split()
+        runs_tests = task and task[0] not in CHECK_WORDS and names_tests(task[0])
+        if option in {"-x", "--exec"} and runs_tests:
+            return Delegated((words[0], *task))
+    return None
 
 
 def _compose(words: Words) -> Asked | None:

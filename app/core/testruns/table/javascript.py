@@ -16,7 +16,8 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "--selectProjects --reporters --changedSince --env --testTimeout --runTestsByPath-file",
         narrows=f"{_PATTERNS} -o --onlyChanged -f --onlyFailures --shard --selectProjects "
         "--changedSince",
-        idle="--listTests --list-tests --showConfig --show-config --init --clearCache --clear-cache",
+        idle="""--listTests --list-tests --showConfig --show-config --init --clearCache
+            --clear-cache""",
     ),
     program(
         "vitest",
