@@ -27,10 +27,10 @@ from app.core.plan import EscalationRules
 from app.core.testruns import SuiteRules
 from app.ports import NewAgent, Repository, ToolCall, Work, Workspace
 from app.services.gate import BreakerGate
-from bench import databases
+from bench import databases, disk
 
 AGENTS: Final = 50
-CALLS_EACH: Final = 100
+CALLS_EACH: Final = 60
 WARM_UP_CALLS_EACH: Final = 10
 ROUNDS: Final = 3
 MEAN_PAUSE_SECONDS: Final = 0.1
@@ -65,6 +65,7 @@ def main() -> None:
         f" {1_000 * MEAN_PAUSE_SECONDS:g} ms on average (exponential) or none, every commit"
         f" durable; best of {ROUNDS} rounds; aim: p99 < {AIM_P99_MILLISECONDS} ms"
     )
+    print(f"  {disk.floor()}")
     for kind in databases.KINDS:
         with databases.empty(kind) as address:
             asyncio.run(_measure(kind, address))

@@ -7,7 +7,7 @@ from typing import Final
 import uvloop
 
 from app.cli.serve import SERVER_FLAGS
-from bench import databases, servers
+from bench import databases, disk, servers
 from bench.deliveries import BODY_BYTES, signed
 from bench.load import Load, send
 
@@ -25,6 +25,7 @@ def main() -> None:
         f" best of {ROUNDS} rounds of {SECONDS:g} s; aims: {AIM_PER_SECOND:,}/s,"
         f" {AIM_SHARE:.2f} of the bare endpoint, p99 < {AIM_P99_MILLISECONDS} ms"
     )
+    print(f"  {disk.floor()}")
     print("  server flags:", " ".join(f"{name}={flag}" for name, flag in SERVER_FLAGS.items()))
     ceiling = {n: _best("generator against a sink", servers.sink(), n) for n in CONNECTIONS}
     bare = {n: _best("bare endpoint", servers.bare(), n) for n in CONNECTIONS}
@@ -44,12 +45,15 @@ def _best(name: str, starting: AbstractContextManager[servers.Server], connectio
     with starting as server:
         acknowledged: set[str] = set()
         loads = []
+        computed = []
         for number in range(ROUNDS + 1):
             series = f"{connections}-{number}-{os.getpid()}"
             seconds = SECONDS if number else WARM_UP_SECONDS
+            before = server.cpu_seconds()
             load = uvloop.run(
                 send(server.port, signed(series), connections=connections, seconds=seconds)
             )
+            computed.append((server.cpu_seconds() - before) / len(load.accepted))
             acknowledged |= load.accepted
             loads.append(load)
         best = max(loads[1:], key=lambda load: load.per_second)
@@ -57,7 +61,8 @@ def _best(name: str, starting: AbstractContextManager[servers.Server], connectio
         print(
             f"  {name}, {connections} connections: {best.per_second:,.0f}/s"
             f" (rounds: {all_rounds}), p50 {best.milliseconds(50):.1f} ms,"
-            f" p99 {best.milliseconds(99):.1f} ms, refused {sum(each.refused for each in loads)}"
+            f" p99 {best.milliseconds(99):.1f} ms, {1e6 * min(computed[1:]):.0f} µs of processor"
+            f" each, refused {sum(each.refused for each in loads)}"
         )
         if server.database:
             kept = servers.rows(server.database)

@@ -264,7 +264,11 @@ def test_a_second_trip_is_added_to_the_same_needs_human_issue(team: Squad) -> No
 def test_once_the_escalation_is_closed_a_new_label_starts_a_successor(team: Squad) -> None:
     """Seed 002, ESCALATED; DESIGN section 2; `facts/peers.md` section 4, 16 and 19."""
     task = team.give(
-        "caller", "Once more", writes("first.txt", "first\n"), *(runs("true") for _ in range(3))
+        "caller",
+        "Once more",
+        writes("first.txt", "first\n"),
+        *(runs("true") for _ in range(3)),
+        summary=completes("Not finished."),
     )
     first = team.until_escalated(task)
     [issue] = team.github.escalations("octo/demo", task.number)

@@ -15,7 +15,8 @@ _SHELL_VARIABLES: Final = frozenset({f"{HOLE}SHELL{HOLE}", f"{HOLE}BASH{HOLE}"})
 ARGUMENTS_OF_RUN: Final = f"{HOLE}stdin{HOLE}"
 """Stands for arguments that a wrapper reads while it runs: `xargs`."""
 
-_ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
+_ASSIGNMENT: Final = re.compile(rf"[A-Za-z_]\w*=|{HOLE}{HOLE}$")
+"""Also a substitution: `env $(cat .env) pytest`."""
 _SHELL_VALUED: Final = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 _FIND_EXEC: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FD_EXEC: Final = frozenset({"-x", "--exec", "-X", "--exec-batch"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import Final
 
 _LITERAL: Final = re.compile(
@@ -18,6 +19,10 @@ def outside_of_literals(pattern: re.Pattern[str], code: str) -> list[re.Match[st
     if not found:
         return []
     literals = [match.span() for match in _LITERAL.finditer(code)]
-    return [
-        match for match in found if not any(start <= match.start() < end for start, end in literals)
-    ]
+    ends = [end for _, end in literals]
+    outside: list[re.Match[str]] = []
+    for match in found:
+        next_literal = bisect_right(ends, match.start())
+        if next_literal == len(literals) or match.start() < literals[next_literal][0]:
+            outside.append(match)
+    return outside
