@@ -1,7 +1,7 @@
 """`POST /webhook`: a plain ASGI endpoint, because it is the one place where speed is a promise.
 
-Memory is bounded: bodies that were not verified yet share one budget of bytes, so that a flood of
-junk cannot fill it, and a signed delivery waits its turn instead of being lost.
+Memory is bounded: bodies that were not verified yet share one budget of bytes. So is what a flood
+of junk costs others: unsigned bodies are not read, large ones take turns, small ones cost a hash.
 """
 
 import asyncio
@@ -20,7 +20,8 @@ MOST_UNVERIFIED_BYTES: Final = 4 * MOST_BODY_BYTES
 READ_SECONDS: Final = 10.0
 """GitHub itself gives a delivery 10 seconds; a slower sender is cut off."""
 LARGE_BODY_BYTES: Final = 512 * 1024
-"""Above this, hashing and parsing would hold other deliveries up: they go to a thread."""
+"""Above this, reading, hashing and parsing would hold other deliveries up: they take turns."""
+LARGE_BODIES_AT_ONCE: Final = 2
 
 LOG_SECONDS: Final = 1.0
 NEW: Final = b'{"accepted": true}'
@@ -72,6 +73,7 @@ class WebhookEndpoint:
         self._intake = intake
         self._on_accepted = on_accepted
         self._unverified = UnverifiedBytes(MOST_UNVERIFIED_BYTES)
+        self._large_bodies = asyncio.Semaphore(LARGE_BODIES_AT_ONCE)
         self._refusals = Refusals()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -98,13 +100,15 @@ class WebhookEndpoint:
             self._unverified.take(size)
             taken += size
 
+        size = _declared_bytes(headers)
         try:
             async with asyncio.timeout(READ_SECONDS):
-                body = await _read(headers, receive, take)
-            if len(body) > LARGE_BODY_BYTES:
-                delivery = await asyncio.to_thread(self._intake.verify, headers, body)
-            else:
-                delivery = self._intake.verify(headers, body)
+                if size <= LARGE_BODY_BYTES:
+                    delivery = self._intake.verify(headers, await _read(receive, take))
+                else:
+                    async with self._large_bodies:
+                        body = await _read(receive, take)
+                        delivery = await asyncio.to_thread(self._intake.verify, headers, body)
         except TimeoutError:
             raise RefusedDelivery(408, f"the body took over {READ_SECONDS:.0f} s") from None
         finally:
@@ -112,14 +116,18 @@ class WebhookEndpoint:
         return await self._intake.accept(delivery)
 
 
-async def _read(
-    headers: dict[bytes, bytes], receive: Receive, take: Callable[[int], None]
-) -> bytes:
-    declared = headers.get(b"content-length", b"0")
-    if declared.isdigit() and int(declared) > MOST_BODY_BYTES:
+def _declared_bytes(headers: dict[bytes, bytes]) -> int:
+    """How many bytes may have to be read; without a declared length, all that are allowed."""
+    declared = headers.get(b"content-length", b"")
+    declared_bytes = int(declared) if declared.isdigit() else MOST_BODY_BYTES
+    if declared_bytes > MOST_BODY_BYTES:
         raise RefusedDelivery(413, "the body is over 25 MB")
     if b"x-hub-signature-256" not in headers:
         raise RefusedDelivery(401, "no valid signature")
+    return declared_bytes
+
+
+async def _read(receive: Receive, take: Callable[[int], None]) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:

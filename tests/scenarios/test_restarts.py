@@ -1,5 +1,6 @@
 """The service is stopped, killed and started again; GitHub goes on meanwhile."""
 
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +10,15 @@ from app.core.counters import Counters
 from app.core.events import SegmentStarted, Waits
 from app.core.lifecycle import State
 from tests.support.squad import Squad, Task, repository, squad
-from tests.support.steps import commits, completes, is_blocked, runs, waits_for, writes
+from tests.support.steps import (
+    commits,
+    completes,
+    is_blocked,
+    runs,
+    thinks,
+    waits_for,
+    writes,
+)
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.both_databases
@@ -130,3 +139,69 @@ def test_what_happened_while_nobody_listened_is_found_in_one_pass(team: Squad) -
     assert [one["repairs"] for one in team.reconciles(2)] == [0, 0], "nothing is left to repair"
     for task in (sleeper, merged, gone, new):
         assert len(team.comments(task)) == len(team.agents(task)) == 1
+
+
+def test_what_people_wrote_while_nobody_listened_is_heard(team: Squad) -> None:
+    """DESIGN section 6, promises 6 and 10."""
+    asked = team.give("docs", "Ask me", is_blocked("Which colour?"), completes("Nothing to do."))
+    team.until(asked, State.SLEEPING, Waits.ANSWER)
+    ignored = team.give("docs", "Ask them", is_blocked("Which size?"))
+    team.until(ignored, State.SLEEPING, Waits.ANSWER)
+    reviewed = team.give(
+        "docs", "Review me", writes("r.txt", "r\n"), completes("Look."), completes("Looked again.")
+    )
+    number = team.until_handed_over(reviewed).pull_request
+    team.settle()
+
+    team.service.stop()
+    team.github.silently("maria", "POST", f"{asked.path}/comments", {"body": "The blue one."})
+    team.github.silently("tom", "POST", f"{ignored.path}/comments", {"body": "The big one."})
+    review = {"event": "REQUEST_CHANGES", "body": "A word is missing."}
+    team.github.silently("maria", "POST", f"/repos/octo/demo/pulls/{number}/reviews", review)
+    team.service.start()
+    team.until(asked, State.COMPLETED)
+    until(lambda: team.agent(reviewed).segment == 1, "the review is heard")
+    team.until_handed_over(reviewed)
+    assert "The blue one." in team.prompts(asked)[-1].conversation.messages[-1].text
+    assert "A word is missing." in team.prompts(reviewed)[-1].conversation.messages[-1].text
+    assert team.agent(ignored).state is State.SLEEPING, "tom may only read"
+    team.close(ignored)
+    team.until(ignored, State.CANCELLED)
+
+
+def test_an_answer_survives_the_death_of_the_process_that_was_told(team: Squad) -> None:
+    """DESIGN section 6, promise 2."""
+    task = team.give(
+        "docs", "Ask", is_blocked("Which?"), thinks(600), completes("Nothing to do.")
+    )
+    team.until(task, State.SLEEPING, Waits.ANSWER)
+    before = len(team.prompts(task))
+    team.comment(task, "The blue one.")
+    until(lambda: len(team.prompts(task)) > before, "the model is asked")
+    team.service.kill()
+    team.service.start()
+    until(lambda: len(team.prompts(task)) > before + 1, "the model is asked again")
+    assert "The blue one." in team.prompts(task)[-1].conversation.messages[-1].text
+    team.close(task)
+    team.until(task, State.CANCELLED)
+
+
+def test_without_its_session_an_agent_is_told_everything_again(team: Squad) -> None:
+    """A worker on another machine, or a lost disk: the issue and the answer, not "go on"."""
+    task = team.give(
+        "docs", "Ask about cheese", is_blocked("Which?"), completes("Nothing to do.")
+    )
+    agent = team.until(task, State.SLEEPING, Waits.ANSWER)
+    team.settle()
+    shutil.rmtree(team.workspace(agent.id).parent / "session")
+    team.comment(task, "Gouda.")
+    until(
+        lambda: any(
+            "Gouda." in message.text and "Ask about cheese" in message.text
+            for request in team.prompts(task)
+            for message in request.conversation.messages
+        ),
+        "it is told everything",
+    )
+    team.close(task)
+    team.until(task, State.CANCELLED)
