@@ -47,7 +47,7 @@ class Segments:
             agent_id, work.segment, world.worker, world.clock.now()
         )
         for segment in range(max(work.segment - 1, 0), work.segment + 1):  # what was killed left
-            await world.processes.kill_marked(segment_marker(agent_id, segment))
+            await world.processes.kill_marked(segment_marker(world, agent_id, segment))
         if agent is None:
             await self._closing.keep_after_the_end(agent_id)
             return
@@ -69,7 +69,7 @@ class Segments:
             clock=world.clock,
         )
         result = await Segment(world, agent, gate, history, self._drain).run()
-        await world.processes.kill_marked(segment_marker(agent_id, work.segment))
+        await world.processes.kill_marked(segment_marker(world, agent_id, work.segment))
         await self._close(agent, gate, result)
 
     async def _close(self, agent: Agent, gate: BreakerGate, result: Result) -> None:

@@ -1,5 +1,6 @@
 """The ports that the services share, in one value made by `app/bootstrap.py`."""
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,9 +62,13 @@ def repository_of(agent: Agent) -> Repository:
     return Repository(agent.id.repository, agent.installation_id)
 
 
-def segment_marker(agent: AgentId, segment: int) -> str:
-    """Marks every process of a segment, so that its orphans can be found."""
-    return f"{agent}:{segment}"
+def segment_marker(world: World, agent: AgentId, segment: int) -> str:
+    """Marks every process of a segment, so that its orphans can be found.
+
+    Two Squadrons on one machine may work on the same issue: the data directory tells them apart.
+    """
+    place = hashlib.sha256(str(world.agents_directory(str(agent))).encode()).hexdigest()[:12]
+    return f"{agent}:{segment}:{place}"
 
 
 async def checkout_order(world: World, agent: Agent) -> CheckoutOrder:
@@ -89,5 +94,5 @@ def environment(world: World, agent: Agent, order: CheckoutOrder) -> dict[str, s
         "GIT_AUTHOR_EMAIL": order.author_email,
         "GIT_COMMITTER_NAME": order.author_name,
         "GIT_COMMITTER_EMAIL": order.author_email,
-        "SQUADRON_SEGMENT": segment_marker(agent.id, agent.segment),
+        "SQUADRON_SEGMENT": segment_marker(world, agent.id, agent.segment),
     }
