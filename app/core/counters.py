@@ -16,6 +16,7 @@ from app.core.events import (
     Finished,
     Kept,
     ModelCalled,
+    Reported,
     SegmentEnded,
     SegmentStarted,
     Slept,
@@ -148,7 +149,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             return replace(counters, clock=None, asleep_since=asleep_since)
         case Woken():
             return replace(counters, asleep_since=None)
-        case Created() | ToolDenied() | Ticked() | Summarised() | Kept():
+        case Created() | ToolDenied() | Ticked() | Reported() | Summarised() | Kept():
             return counters
         case _:
             assert_never(event)

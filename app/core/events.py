@@ -53,6 +53,13 @@ class Cause(StrEnum):
     MODEL_FAILED = "model_failed"
 
 
+class ClosingTool(StrEnum):
+    """The tools that end an agent's work; never counted, never denied."""
+
+    REPORT_COMPLETE = "report_complete"
+    REPORT_BLOCKED = "report_blocked"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Created:
     """The agent was queued for the first time."""
@@ -175,6 +182,16 @@ class Tripped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """The agent called a closing tool; what follows is Squadron's to do, whoever dies."""
+
+    at: datetime
+    tool: ClosingTool
+    text: str
+    blocked_by: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summarised:
     """What the agent said about its work at the end of a segment."""
 
@@ -234,6 +251,7 @@ AgentEvent = (
     | Ticked
     | Warned
     | Tripped
+    | Reported
     | Summarised
     | Slept
     | Woken

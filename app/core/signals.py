@@ -7,6 +7,7 @@ before anything is done.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypedDict
 
 from app.core.trust import Sender
@@ -36,6 +37,8 @@ class IssueOpened(Heard):
 class IssueLabelled(Heard):
     """A label was set on an issue. Title and body are as they stood then (untrusted)."""
 
+    at: datetime | None
+    """When, to the second; deliveries may come much later."""
     issue: int
     label: str
     title: str
@@ -169,8 +172,9 @@ def _of_issue(where: _Where, action: str, payload: object) -> Signal | None:
             label = _text(dig(payload, "label", "name"))
             if label is None:
                 return None
+            at = _instant(dig(payload, "issue", "updated_at"))
             return IssueLabelled(
-                issue=issue, label=label, title=title, body=body, **where.fields()
+                at=at, issue=issue, label=label, title=title, body=body, **where.fields()
             )
         case "assigned":
             assignee = _text(dig(payload, "assignee", "login"))
@@ -212,6 +216,14 @@ def _label_names(labels: object) -> tuple[str, ...]:
         return ()
     names = (_text(dig(label, "name")) for label in labels)
     return tuple(name for name in names if name is not None)
+
+
+def _instant(value: object) -> datetime | None:
+    try:
+        at = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return at if at is not None and at.tzinfo is not None else None
 
 
 def _text(value: object) -> str | None:

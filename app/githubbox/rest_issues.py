@@ -70,6 +70,8 @@ async def create_issue(call: Call) -> Reply:
     repository.issues[issue.number] = issue
     call.events.issues("opened", repository, issue, call.actor)
     for label in issue.labels:
+        event_id = call.world.next_id()
+        issue.label_events.append(LabelEvent(event_id, "labeled", label, call.actor, call.now))
         described = call.render.label(repository, label)
         call.events.issues("labeled", repository, issue, call.actor, label=described)
     for user in issue.assignees:

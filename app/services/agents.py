@@ -11,7 +11,18 @@ from typing import Final, assert_never
 from app.core.agent import Agent, AgentId
 from app.core.counters import fold
 from app.core.deadlines import deaths
-from app.core.events import AgentEvent, Cause, Layer, SegmentEnded, Trip
+from app.core.events import (
+    AgentEvent,
+    Cause,
+    ClosingTool,
+    Layer,
+    Reported,
+    SegmentEnded,
+    Slept,
+    Trip,
+    TurnAsked,
+    Woken,
+)
 from app.ports import Idle, ReportedBlocked, ReportedComplete, Work
 from app.services.closing import Closing
 from app.services.drain import Drain
@@ -58,6 +69,9 @@ class Segments:
             trip = self._death(history)
         if trip is not None:
             await self._closing.escalate(agent, trip, "")
+            return
+        if (report := _unanswered_report(history)) is not None:
+            await self._close_by_agent(agent, report)
             return
         gate = BreakerGate(
             agent,
@@ -142,3 +156,20 @@ class Segments:
             at=self._world.clock.now(),
             reason=f"The runtime or its worker died {MOST_DEATHS} times in one segment.{last}",
         )
+
+
+def _unanswered_report(
+    history: Sequence[AgentEvent],
+) -> ReportedComplete | ReportedBlocked | None:
+    """The report of an attempt that died before anything came of it."""
+    for event in reversed(history):
+        match event:
+            case Reported(tool=ClosingTool.REPORT_COMPLETE, text=text):
+                return ReportedComplete(text)
+            case Reported(tool=ClosingTool.REPORT_BLOCKED, text=text, blocked_by=blockers):
+                return ReportedBlocked(text, blockers)
+            case Slept() | Woken() | TurnAsked():
+                return None
+            case _:
+                continue
+    return None

@@ -117,7 +117,7 @@ class BreakerGate:
             fingerprint=await self._fingerprint() if suite else None,
             failures="" if passed else redact(_last_line(result.output)),
         )
-        await self._note(ended)
+        await self.note(ended)
 
     async def used(self, usage: ModelUsage) -> None:
         """Record an answer of the model and what it was billed for."""
@@ -127,7 +127,7 @@ class BreakerGate:
             input_tokens=usage.input_tokens,
             output_tokens=usage.output_tokens,
         )
-        await self._note(called)
+        await self.note(called)
 
     async def tick(self) -> None:
         """Let time pass: the timer layer's check. A warning waits for the next tool call."""
@@ -143,7 +143,7 @@ class BreakerGate:
             if self._counters.trip is not None:
                 self.tripped.set()
 
-    async def _note(self, event: AgentEvent) -> None:
+    async def note(self, event: AgentEvent) -> None:
         """Record, unless the segment was taken over: then it is being stopped anyway."""
         try:
             await self.record([event])

@@ -26,7 +26,15 @@ from app.core.escalation import (
 from app.core.redact import redact
 from app.core.report import Report, report
 from app.core.retry import GiveUp, RetryAt, after
-from app.ports import CheckText, GitHubFailed, Posted, PullRequest, Repository, Work
+from app.ports import (
+    CheckText,
+    GitHubFailed,
+    Posted,
+    PullRequest,
+    Refused,
+    Repository,
+    Work,
+)
 from app.services.failures import failure_of
 from app.services.world import World, repository_of
 
@@ -163,19 +171,28 @@ class Publisher:
         if agent.pull_request is not None:
             return effect
         repository = repository_of(agent)
-        pulls = await github.pull_requests(repository, agent.branch)
-        ours = (pull for pull in pulls if pull.is_open or _was_merged_at(pull, agent.sha))
-        pull = next(ours, None)
+        pull = await self._own_pull_request(agent)
         if pull is None:
-            pull = await github.open_pull_request(
-                repository,
-                branch=agent.branch,
-                base=agent.default_branch,
-                title=messages.pull_request_title(agent),
-                body=redact(messages.pull_request_body(view)),
-            )
+            try:
+                pull = await github.open_pull_request(
+                    repository,
+                    branch=agent.branch,
+                    base=agent.default_branch,
+                    title=messages.pull_request_title(agent),
+                    body=redact(messages.pull_request_body(view)),
+                )
+            except Refused:  # one that was in flight when a process died may have landed now
+                pull = await self._own_pull_request(agent)
+                if pull is None:
+                    raise
         await self._world.store.note_pull_request(agent.id, pull.number)
         return _done(effect, Posted(pull.number, pull.url, ""), str(pull.number), now)
+
+    async def _own_pull_request(self, agent: Agent) -> PullRequest | None:
+        pulls = await self._world.github.pull_requests(repository_of(agent), agent.branch)
+        return next(
+            (pull for pull in pulls if pull.is_open or _was_merged_at(pull, agent.sha)), None
+        )
 
     async def _issue(self, view: Report, effect: Effect, now: datetime) -> Effect:
         """One open needs-human issue an original issue; a second agent's trip is added to it."""

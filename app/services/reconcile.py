@@ -25,7 +25,7 @@ from app.services.closing import Closing
 from app.services.plans import Plans
 from app.services.publish import Publisher, extra
 from app.services.routing import Routing
-from app.services.starting import Starting
+from app.services.starting import Order, Starting
 from app.services.world import World, repository_of
 
 IN_FLIGHT: Final = timedelta(seconds=20)
@@ -184,9 +184,8 @@ class Reconciliation:
                     continue
                 sender = Sender(login, login.endswith("[bot]"))
                 task = Task(issue.title, issue.body)
-                if await self._starting.start(
-                    repository, issue.number, role, sender, f"label {label}", task
-                ):
+                order = Order(role, sender, f"label {label}", task)
+                if await self._starting.start(repository, issue.number, order):
                     repairs.note(f"started {repository.full_name}#{issue.number}/{role}")
 
     async def _unpublished(self, agent: Agent, repairs: Repairs) -> None:

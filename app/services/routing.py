@@ -27,7 +27,7 @@ from app.ports import Delivery, GitHubFailed, PullRequest, Repository, Work
 from app.services.closing import MOST_WHY_CHARACTERS, OURSELVES, Closing
 from app.services.failures import failure_of
 from app.services.plans import Plans
-from app.services.starting import Starting
+from app.services.starting import Order, Starting
 from app.services.world import World, repository_of
 
 COMMENTED: Final = "commented"
@@ -104,9 +104,9 @@ class Routing:
         role = await self._starting.role_of_label(repository, signal.label)
         if role is not None:
             task = Task(signal.title, signal.body)
-            await self._starting.start(
-                repository, signal.issue, role, signal.sender, f"label {signal.label}", task
-            )
+            trigger = f"label {signal.label}"
+            order = Order(role, signal.sender, trigger, task, signal.at)
+            await self._starting.start(repository, signal.issue, order)
 
     async def _assigned(self, signal: IssueAssigned) -> None:
         if signal.assignee != await self._world.github.bot_login():
@@ -116,9 +116,8 @@ class Routing:
             role = await self._starting.role_of_label(repository, label)
             if role is not None:
                 task = Task(signal.title, signal.body)
-                await self._starting.start(
-                    repository, signal.issue, role, signal.sender, "assignment", task
-                )
+                order = Order(role, signal.sender, "assignment", task)
+                await self._starting.start(repository, signal.issue, order)
 
     async def _opened(self, signal: IssueOpened) -> None:
         repository = _where(signal)
@@ -126,9 +125,8 @@ class Routing:
         role = reading.plan.events.get(signal.event) if reading.plan is not None else None
         if role is not None:
             task = Task(signal.title, signal.body)
-            await self._starting.start(
-                repository, signal.issue, role, signal.sender, signal.event, task
-            )
+            order = Order(role, signal.sender, signal.event, task)
+            await self._starting.start(repository, signal.issue, order)
 
     async def issue_closed(self, repository: Repository, number: int) -> None:
         """Nobody works on a closed issue, and nobody waits for it any longer."""

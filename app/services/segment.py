@@ -18,7 +18,7 @@ from app.core import prompts
 from app.core.agent import Agent
 from app.core.breaker import LimitUse, usage
 from app.core.deadlines import seconds_left
-from app.core.events import AgentEvent, Cause, ModelCalled, Woken
+from app.core.events import AgentEvent, Cause, ClosingTool, ModelCalled, Reported, Woken
 from app.core.redact import redact
 from app.ports import (
     Checkout,
@@ -145,12 +145,14 @@ class Segment:
         await self._world.engine.enqueue(
             Work.to_publish(self._agent.id, f"start:{self._agent.segment}")
         )
-        if problem := await self._set_up(order, checkout):
-            return Failed(Cause.SETUP_FAILED, problem)
         try:
+            if problem := await self._set_up(order, checkout):
+                return Failed(Cause.SETUP_FAILED, problem)
             self._session = await self._open(order, checkout)
             prompt = await self._first_prompt(order, self._session)
-            return _result(await self._turns(self._session, prompt))
+            end = await self._turns(self._session, prompt)
+            await self._note(end)
+            return _result(end)
         except WorkspaceFailed as error:
             return Failed(Cause.WORKSPACE_FAILED, f"The default branch could not be read: {error}")
         except ValueError as error:
@@ -248,6 +250,23 @@ class Segment:
                 return end
         return end
 
+    async def _note(self, end: TurnEnd) -> None:
+        """A report is in the log before anything is done about it."""
+        now = self._world.clock.now()
+        match end:
+            case ReportedComplete(summary=text):
+                report = Reported(at=now, tool=ClosingTool.REPORT_COMPLETE, text=redact(text))
+            case ReportedBlocked(reason=text, blocked_by=blockers):
+                report = Reported(
+                    at=now,
+                    tool=ClosingTool.REPORT_BLOCKED,
+                    text=redact(text),
+                    blocked_by=blockers,
+                )
+            case _:
+                return
+        await self._gate.note(report)
+
     def _uses(self) -> Sequence[LimitUse]:
         now = self._world.clock.now()
         return usage(self._gate.counters, self._agent.assignment.limits, now)
@@ -299,6 +318,9 @@ class Segment:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 summary = await self._last_words(why, work)
+        reported = _ended_by_agent(work)
+        if why is Stop.DRAINED and reported is not None:
+            return reported
         return Stopped(why, summary)
 
     async def _last_words(self, why: Stop, work: "asyncio.Task[Result | Halted]") -> str:
@@ -307,7 +329,8 @@ class Segment:
             return ""
         await session.interrupt()
         await asyncio.wait({work})
-        said = _said(work)
+        reported = _ended_by_agent(work)
+        said = _words(reported.end) if reported is not None else ""
         trip = self._gate.counters.trip
         if said or why is not Stop.TRIPPED or trip is None:
             return said
@@ -335,14 +358,12 @@ def _result(end: TurnEnd) -> Result | Halted:
             return Ended(end)
 
 
-def _said(work: "asyncio.Task[Result | Halted]") -> str:
-    """The closing words of a turn that was interrupted, if it had some."""
-    if work.cancelled() or work.exception() is not None:
-        return ""
+def _ended_by_agent(work: "asyncio.Task[Result | Halted]") -> Ended | None:
+    """The report with which a turn ended that was interrupted, if it had one."""
+    if not work.done() or work.cancelled() or work.exception() is not None:
+        return None
     ended = work.result()
-    if isinstance(ended, Ended) and not isinstance(ended.end, Idle):
-        return _words(ended.end)
-    return ""
+    return ended if isinstance(ended, Ended) and not isinstance(ended.end, Idle) else None
 
 
 def _words(end: TurnEnd) -> str:

@@ -3,6 +3,7 @@
 import hashlib
 import logging
 from dataclasses import dataclass
+from datetime import datetime
 
 from app.core.agent import Agent, Assignment, EffectName, EffectState, Task
 from app.core.assignment import branch_name
@@ -16,6 +17,19 @@ from app.services.plans import Plans
 from app.services.world import PlanReading, World
 
 log = logging.getLogger("squadron.starts")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """That somebody asks for an agent of a role on an issue."""
+
+    role: str
+    by: Sender
+    trigger: str
+    """What set it in motion, for people."""
+    task: Task
+    at: datetime | None = None
+    """When it was asked, if that is known; the delivery may have come much later."""
 
 
 class Starting:
@@ -38,22 +52,15 @@ class Starting:
         reading = await self._plans.of(repository)
         return (reading.plan or RepositoryPlan()).role_of_label(label)
 
-    async def start(
-        self,
-        repository: Repository,
-        issue: int,
-        role: str,
-        sender: Sender,
-        trigger: str,
-        task: Task,
-    ) -> Agent | None:
-        """Start `role` on an issue; None if it may not, cannot, or works on it already.
+    async def start(self, repository: Repository, issue: int, order: Order) -> Agent | None:
+        """Start a role on an issue; None if it may not, cannot, or works on it already.
 
         Repeatable: a second call while the agent lives does nothing. May raise `GitHubFailed`.
         """
+        role, task = order.role, order.task
         where = {"repository": repository.full_name, "issue": issue, "role": role}
-        if not await self.is_trusted(repository, sender):
-            log.info("not started: sender not trusted", extra={**where, "by": sender.login})
+        if not await self.is_trusted(repository, order.by):
+            log.info("not started: sender not trusted", extra={**where, "by": order.by.login})
             return None
         reading = await self._plans.of(repository)
         if reading.plan is not None and not reading.plan.enabled:
@@ -63,9 +70,13 @@ class Starting:
         if isinstance(ready, CannotStart):
             await self._say_once(repository, issue, role, ready)
             return None
-        if await self._waits_for_a_human(repository, issue, role):
-            log.info("not started: its escalation issue is still open", extra=where)
-            return None
+        if (earlier := await self._newest(repository, issue, role)) is not None:
+            if order.at is not None and order.at < earlier.created_at:
+                log.info("not started: this was heard before, by another way", extra=where)
+                return None
+            if await self._waits_for_a_human(repository, earlier):
+                log.info("not started: its escalation issue is still open", extra=where)
+                return None
         present = await self._world.github.issue(repository, issue)
         if present is None or not present.is_open:
             log.info("not started: the issue is closed or gone", extra=where)
@@ -82,24 +93,26 @@ class Starting:
             assignment=ready,
             branch=branch_name(plan.branch_naming, role, issue, task.title),
             default_branch=info.default_branch,
-            started_by=sender.login,
-            trigger=trigger,
+            started_by=order.by.login,
+            trigger=order.trigger,
         )
         agent = await self._world.store.create(new, self._world.clock.now())
         log.info("started" if agent else "not started: already at work", extra=where)
         return agent
 
-    async def _waits_for_a_human(self, repository: Repository, issue: int, role: str) -> bool:
-        """A stopped agent gets no fresh budget until a person has closed the escalation issue."""
+    async def _newest(self, repository: Repository, issue: int, role: str) -> Agent | None:
         agents = await self._world.store.agents(repository=repository.full_name, issue=issue)
-        earlier = [agent for agent in agents if agent.id.role == role]
-        if not earlier or earlier[-1].state is not State.ESCALATED:
+        return next((agent for agent in reversed(agents) if agent.id.role == role), None)
+
+    async def _waits_for_a_human(self, repository: Repository, earlier: Agent) -> bool:
+        """A stopped agent gets no fresh budget until a person has closed the escalation issue."""
+        if earlier.state is not State.ESCALATED:
             return False
-        effects = await self._world.store.effects(earlier[-1].id)
+        effects = await self._world.store.effects(earlier.id)
         told = effects.get(EffectName.ISSUE)
         if told is None or told.state is EffectState.WANTED:
             return True  # it is still being written
-        sign = escalation_marker(repository.full_name, issue)
+        sign = escalation_marker(repository.full_name, earlier.id.issue)
         found = await self._world.github.marked_issues(repository, NEEDS_HUMAN, sign)
         return any(posted.is_open for posted in found)
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 from copy import deepcopy
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,7 @@ def test_an_example_without_an_installation_is_of_no_concern() -> None:
 def test_githubs_example_of_a_label() -> None:
     labelled = example("issues", "labeled")
     assert read("issues", labelled) == IssueLabelled(
+        at=datetime.fromisoformat(labelled["issue"]["updated_at"]),
         repository=labelled["repository"]["full_name"],
         installation_id=77,
         sender=Sender(labelled["sender"]["login"], is_bot=False),
@@ -130,7 +132,9 @@ DELIVERIES: list[tuple[str, dict[str, object], Signal | None]] = [
     (
         "issues",
         payload("labeled", issue=ISSUE, label={"name": "squadron:bug-fix"}),
-        IssueLabelled(issue=12, label="squadron:bug-fix", title="Login fails", body="", **WHERE),
+        IssueLabelled(
+            at=None, issue=12, label="squadron:bug-fix", title="Login fails", body="", **WHERE
+        ),
     ),
     (
         "issues",

@@ -75,11 +75,6 @@ def test_what_a_dead_process_left_running_ends_though_its_agent_was_cancelled_me
         killed.until_ready()
 
 
-@pytest.mark.xfail(
-    reason="the report is in the session, not in the log: the agent is asked once more",
-    raises=AssertionError,
-    strict=True,
-)
 def test_a_report_is_not_forgotten_when_the_process_dies_while_the_work_is_kept(
     tmp_path: Path,
 ) -> None:
@@ -107,11 +102,6 @@ def test_a_report_is_not_forgotten_when_the_process_dies_while_the_work_is_kept(
         assert agent.waits_for is Waits.REVIEW
 
 
-@pytest.mark.xfail(
-    reason="a delivery says nothing of when the label was set: it starts a second agent",
-    raises=AssertionError,
-    strict=True,
-)
 def test_a_label_that_arrives_after_its_agent_has_ended_starts_no_second_one(
     tmp_path: Path,
 ) -> None:
