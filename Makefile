@@ -19,7 +19,7 @@ demo: install
 	@$(BIN)/squadron demo $(ARGS)
 
 test: install
-	$(BIN)/pytest -m "not crash" $(ARGS)
+	$(BIN)/pytest -m "not crash" --numprocesses 2 --dist loadfile $(ARGS)
 
 crash: install
 	$(BIN)/pytest -m crash -s tests/crash $(ARGS)

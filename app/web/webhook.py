@@ -24,6 +24,11 @@ LARGE_BODY_BYTES: Final = 512 * 1024
 LARGE_BODIES_AT_ONCE: Final = 2
 
 LOG_SECONDS: Final = 1.0
+FREE_REFUSALS_A_SECOND: Final = 50
+HOLD_SECONDS: Final = 0.5
+MOST_HELD: Final = 500
+"""Beyond the free ones, so many refusals wait before they are answered: a flood then waits for
+itself instead of for the loop that signed deliveries need. Further ones are answered at once."""
 NEW: Final = b'{"accepted": true}'
 KNOWN: Final = b'{"accepted": false}'
 
@@ -48,10 +53,21 @@ class UnverifiedBytes:
 
 
 class Refusals:
-    """Says what was refused, all of a second in a few lines: a flood must not fill the log."""
+    """What was refused in this second: a flood must neither fill the log nor take the loop."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[int, str]] = Counter()
+        self._held = 0
+
+    async def slow_down(self) -> None:
+        """Hold an answer back if too many were refused already in this second."""
+        if self._counts.total() <= FREE_REFUSALS_A_SECOND or self._held >= MOST_HELD:
+            return
+        self._held += 1
+        try:
+            await asyncio.sleep(HOLD_SECONDS)
+        finally:
+            self._held -= 1
 
     def note(self, refused: RefusedDelivery) -> None:
         """The kinds are few: no reason holds anything that a sender wrote."""
@@ -82,6 +98,8 @@ class WebhookEndpoint:
             is_new = await self._handle(scope, receive)
         except RefusedDelivery as refused:
             self._refusals.note(refused)
+            if refused.status != 400:  # who gets this far without a 401 or a 413 has the secret
+                await self._refusals.slow_down()
             await _refuse(send, refused.status, refused.reason)
         except StoreUnavailable as unavailable:
             log.error("inbox unavailable: %s", unavailable)
