@@ -6,7 +6,7 @@ from what the service says about itself. So it fails if any enforcement layer is
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
@@ -203,7 +203,7 @@ class Person:
     def _slug(self) -> str:
         return "squadron-box"
 
-    def _get(self, path: str):  # type: ignore[no-untyped-def]
+    def _get(self, path: str) -> Any:
         return self._github.get(path).raise_for_status().json()
 
     def _post(self, path: str, content: Json) -> httpx.Response:

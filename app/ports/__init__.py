@@ -1,0 +1,95 @@
+"""What Squadron needs from the world: the pages to read first.
+
+Services speak to these Protocols only; `app/adapters` implement them; `app/bootstrap.py` joins
+the two. Values that cross a port are frozen. Every method has a bound on its time, stated by the
+adapter, and fails with an exception of these pages, never with one of a library.
+"""
+
+from app.ports.github import (
+    CheckText,
+    GitHub,
+    GitHubFailed,
+    Issue,
+    Posted,
+    PullRequest,
+    RateLimited,
+    Refused,
+    Repository,
+    RepositoryInfo,
+    Said,
+    Unreachable,
+)
+from app.ports.machine import Clock, Ended, ParseShell, Processes
+from app.ports.runtime import (
+    Gate,
+    Halted,
+    Idle,
+    ModelUsage,
+    ReportedBlocked,
+    ReportedComplete,
+    Runtime,
+    RuntimeFailed,
+    Session,
+    SessionOrder,
+    ToolCall,
+    ToolResult,
+    TurnEnd,
+)
+from app.ports.store import (
+    Changes,
+    Delivery,
+    Engine,
+    Exclusive,
+    NewAgent,
+    Store,
+    StoreUnavailable,
+    Work,
+    WorkKind,
+)
+from app.ports.workspace import Checkout, CheckoutOrder, KeptWork, Workspace, WorkspaceFailed
+
+__all__ = [
+    "Changes",
+    "CheckText",
+    "Checkout",
+    "CheckoutOrder",
+    "Clock",
+    "Delivery",
+    "Ended",
+    "Engine",
+    "Exclusive",
+    "Gate",
+    "GitHub",
+    "GitHubFailed",
+    "Halted",
+    "Idle",
+    "Issue",
+    "KeptWork",
+    "ModelUsage",
+    "NewAgent",
+    "ParseShell",
+    "Posted",
+    "Processes",
+    "PullRequest",
+    "RateLimited",
+    "Refused",
+    "ReportedBlocked",
+    "ReportedComplete",
+    "Repository",
+    "RepositoryInfo",
+    "Runtime",
+    "RuntimeFailed",
+    "Said",
+    "Session",
+    "SessionOrder",
+    "Store",
+    "StoreUnavailable",
+    "ToolCall",
+    "ToolResult",
+    "TurnEnd",
+    "Unreachable",
+    "Work",
+    "WorkKind",
+    "Workspace",
+    "WorkspaceFailed",
+]
