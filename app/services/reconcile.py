@@ -171,7 +171,9 @@ class Reconciliation:
 
     async def _unstarted_in(self, repository: Repository, repairs: Repairs) -> None:
         plan = (await self._plans.of(repository)).plan or RepositoryPlan()
-        labels = {**{f"{TRIGGER_PREFIX}{role}": role for role in plan.roles}, **plan.labels}
+        # Broken roles too: the person who set the label is told why nothing starts.
+        roles = (*plan.roles, *plan.broken)
+        labels = {**{f"{TRIGGER_PREFIX}{role}": role for role in roles}, **plan.labels}
         agents = await self._world.store.agents(repository=repository.full_name)
         known = {(agent.id.issue, agent.id.role) for agent in agents}
         for label, role in labels.items():

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.both_databases
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> Iterator[Squad]:
     directory = tmp_path_factory.mktemp("restarts")
-    demo = repository({"docs": {}, "release": {}})
+    demo = repository({"docs": {}, "release": {}, "broken": {"max_tool_cals": 3}})
     with squad(directory, {"octo/demo": demo}, database_url=database_url) as team:
         yield team
 
@@ -213,3 +213,14 @@ def test_without_its_session_an_agent_is_told_everything_again(team: Squad) -> N
     )
     team.close(task)
     team.until(task, State.CANCELLED)
+
+
+def test_a_label_of_a_broken_role_that_nobody_told_of_is_answered_once(team: Squad) -> None:
+    """DESIGN section 6, promises 8 and 10."""
+    task = team.issue("Broken").by("broken")
+    team.github.silently("maria", "POST", f"{task.path}/labels", {"labels": ["squadron:broken"]})
+    until(lambda: team.comments(task), "it is answered")
+    team.reconciles(2)
+    [comment] = team.comments(task)
+    assert ".squadron/agents/broken.md:2:" in comment["body"]
+    assert team.agents(task) == []
