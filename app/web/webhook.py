@@ -19,6 +19,8 @@ from app.services.intake import MOST_BODY_BYTES, Intake, RefusedDelivery
 MOST_UNVERIFIED_BYTES: Final = 4 * MOST_BODY_BYTES
 READ_SECONDS: Final = 10.0
 """GitHub itself gives a delivery 10 seconds; a slower sender is cut off."""
+ACCEPT_SECONDS: Final = 8.0
+"""For the commit: a sender that gives up after 10 seconds is still told 503 before."""
 LARGE_BODY_BYTES: Final = 512 * 1024
 """Above this, reading, hashing and parsing would hold other deliveries up: they take turns."""
 LARGE_BODIES_AT_ONCE: Final = 2
@@ -131,7 +133,11 @@ class WebhookEndpoint:
             raise RefusedDelivery(408, f"the body took over {READ_SECONDS:.0f} s") from None
         finally:
             self._unverified.give_back(taken)
-        return await self._intake.accept(delivery)
+        try:
+            async with asyncio.timeout(ACCEPT_SECONDS):
+                return await self._intake.accept(delivery)
+        except TimeoutError as error:
+            raise StoreUnavailable(f"no commit within {ACCEPT_SECONDS:.0f} s") from error
 
 
 def _declared_bytes(headers: dict[bytes, bytes]) -> int:
