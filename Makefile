@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+PYTEST := $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10
 ARGS   ?=
 
-.PHONY: install demo test crash lint bench clean
+.PHONY: install demo test full crash lint bench clean
 
 install: $(VENV)/.installed
 
@@ -19,8 +20,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: install
 	@$(BIN)/squadron demo $(ARGS)
 
+# What is quick and certain; what takes longer is left to `make full`.
 test: install
-	$(BIN)/pytest -m "not crash" --numprocesses 2 --dist loadfile $(ARGS)
+	$(PYTEST) -m "not full and not crash" $(ARGS)
+
+full: test
+	$(PYTEST) -m "full and not crash" $(ARGS)
+	$(MAKE) crash
 
 crash: install
 	$(BIN)/pytest -m crash -s tests/crash $(ARGS)

@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import httpx
+import pytest
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.database import make_engine, migrate
@@ -22,6 +23,7 @@ HEADERS = {
 }
 
 
+@pytest.mark.full
 async def test_a_locked_database_is_a_503_and_the_delivery_can_come_again(tmp_path: Path) -> None:
     """Issue, "Intake": inbox unavailable 503; DESIGN section 6, promise 1."""
     path = tmp_path / "s.sqlite"

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -31,6 +31,8 @@ from tests.support.squad import MODEL_KEY, PEOPLE, WEBHOOK_SECRET, repository
 from tests.support.waiting import NeverCame, until
 
 KILLS = 30
+FEW_KILLS = 4
+"""As many as `make test` has time for."""
 WORKERS = 2
 """Agents that one process runs at once; a campaign has more than ten times as many."""
 RECONCILIATION_SECONDS = 2
@@ -101,6 +103,14 @@ def plan(seed: int) -> Sequence[Round]:
             kills_all=chance.random() < 0.2,
         )
         for number, moment in enumerate(moments)
+    ]
+
+
+def short_plan(seed: int) -> Sequence[Round]:
+    """The first rounds of a campaign, with one issue each."""
+    return [
+        replace(each, issues=(roles,))
+        for each, roles in zip(plan(seed)[:FEW_KILLS], FULL_SET, strict=False)
     ]
 
 

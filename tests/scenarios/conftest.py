@@ -1,4 +1,7 @@
-"""Databases for the stories: SQLite for all, PostgreSQL as well for those marked so."""
+"""Databases for the stories: SQLite for all, PostgreSQL as well for those marked so.
+
+Told on PostgreSQL, a story is in the tier `full`, unless its mark says that it is quick.
+"""
 
 from collections.abc import Iterator
 
@@ -8,13 +11,17 @@ from tests.contract.store_support import own_postgresql_database
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "both_databases: a story that PostgreSQL has to tell too")
+    config.addinivalue_line(
+        "markers", "both_databases(quick=False): a story that PostgreSQL has to tell too"
+    )
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "database_url" in metafunc.fixturenames:
-        both = metafunc.definition.get_closest_marker("both_databases") is not None
-        databases = ["sqlite", "postgresql"] if both else ["sqlite"]
+        databases: list[object] = ["sqlite"]
+        if both := metafunc.definition.get_closest_marker("both_databases"):
+            tier = () if both.kwargs.get("quick") else (pytest.mark.full,)
+            databases.append(pytest.param("postgresql", marks=tier))
         metafunc.parametrize("database_url", databases, indirect=True, scope="module")
 
 

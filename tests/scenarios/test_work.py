@@ -25,7 +25,7 @@ def team(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> 
         yield team
 
 
-@pytest.mark.both_databases
+@pytest.mark.both_databases(quick=True)
 def test_a_bug_is_fixed_handed_over_and_merged(team: Squad) -> None:
     """DESIGN section 6, promise 5; EXAMPLES, "Checks"; issue: what it does when it is done, 1."""
     tests = "python3 -m unittest"
@@ -148,7 +148,7 @@ def test_an_answer_counts_only_from_somebody_who_may_steer(team: Squad) -> None:
     assert not any("a stranger" in text for text in words)
 
 
-@pytest.mark.both_databases
+@pytest.mark.both_databases(quick=True)
 def test_changes_requested_by_a_trusted_reviewer_wake_the_agent(team: Squad) -> None:
     """DESIGN section 2."""
     task = team.give(
