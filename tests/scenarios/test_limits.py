@@ -3,6 +3,7 @@
 import re
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -26,11 +27,12 @@ from tests.support.waiting import until
 
 ROLES = {
     "fixer": {"max_iterations": 2},
-    "thinker": {"max_active_duration": 2, "summary_wait": 5},
+    "thinker": {"max_active_duration": 12, "summary_wait": 60},
     "sleeper": {"max_sleep_duration": 1},
     "caller": {"max_tool_calls": 3, "warning_threshold": 0.5},
     "talker": {"max_turns": 1},
-    "slow": {"max_tool_calls": 1, "summary_wait": 3},
+    "slow": {"max_tool_calls": 1, "summary_wait": 60},
+    "runaway": {"max_tool_calls": 1, "summary_wait": 8},
 }
 CONFIG = {"escalation": {"labels": ["on-call"], "assignees": ["ada"], "mention": ["@octo/leads"]}}
 
@@ -137,7 +139,7 @@ def test_an_agent_that_thinks_and_calls_nothing_is_stopped_by_the_timer(team: Sq
     agent, body = handed_over_to_a_human(team, task)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.layer) == ("max_active_duration", Layer.TIMER)
-    assert agent.trip.observed is not None and agent.trip.observed >= 2
+    assert agent.trip.observed is not None and agent.trip.observed >= 12
     assert "- Agent summary: I thought." in body
 
 
@@ -223,22 +225,24 @@ def test_after_a_trip_a_running_tool_may_end_and_report_complete_is_the_summary(
 
 def test_after_summary_wait_everything_that_the_agent_started_is_ended(team: Squad) -> None:
     """Issue, "Breaker": then it is stopped, children included."""
-    background = "setsid sh -c 'sleep 300' >/dev/null 2>&1 & setsid sleep 301 &"
+    started = team.signal("run-away")
+    background = "setsid sh -c 'sleep 300' >/dev/null 2>&1 & first=$!; setsid sleep 301 &"
     task = team.give(
-        "slow",
+        "runaway",
         "Run away",
         Answer(
             "",
             (
-                Call("bash", {"command": f"{background} sleep 302"}),
+                Call("bash", {"command": f"{background} echo $first $! > {started}; sleep 302"}),
                 Call("bash", {"command": "true"}),
             ),
         ),
     )
-    agent = team.agent(task)
-    until(lambda: len(team.processes(agent.id)) >= 3, "what the agent started")
+    until(started.exists, "what the agent started", failing=team.check_alive)
     agent, body = handed_over_to_a_human(team, task)
     assert team.processes(agent.id) == {}
+    numbers = started.read_text().split()
+    assert (len(numbers), [n for n in numbers if Path(f"/proc/{n}/exe").exists()]) == (2, [])
     assert "- Agent summary: no summary provided" in body
 
 
