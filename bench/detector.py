@@ -1,24 +1,49 @@
-"""How long the detector needs for one command, over the table of commands."""
+"""How good the detector is, and how long it needs for one command, over the tables of commands."""
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from pathlib import Path
 
 from app.adapters.shell import parse
 from app.core.testruns import suite_of
+from tests.detection.table import DEVELOPMENT, OWN, rows, score
 
-TABLE = Path(__file__).parent.parent / "tests" / "detection" / "commands.jsonl"
 ROUNDS = 5
 AIM_MEDIAN_US = 200
+AIM_PRECISION = 0.99
+AIM_RECALL = 0.98
+MOST_SHOWN = 10
 
 
 def main() -> None:
-    """Prints median and 99th percentile of parse + judge, in microseconds."""
-    calls = [json.loads(line)["args"] for line in TABLE.read_text(encoding="utf-8").splitlines()]
-    commands = [args["command"] for args in calls if "command" in args]
+    """Prints the score on each table, then median and 99th percentile of parse + judge."""
+    for table in (DEVELOPMENT, OWN):
+        _print_score(table)
+    _print_times()
+
+
+def _print_score(table: Path) -> None:
+    reached = score(rows(table))
+    print(
+        f"detector, {table.name}: {reached.decided} decided calls: "
+        f"{reached.found} runs found, {len(reached.missed)} missed; "
+        f"{reached.correctly_none} others let pass, {len(reached.false)} taken for runs; "
+        f"precision {reached.precision:.4f} (aim: {AIM_PRECISION}), "
+        f"recall {reached.recall:.4f} (aim: {AIM_RECALL})"
+    )
+    for row in (reached.missed + reached.false)[:MOST_SHOWN]:
+        print(f"  wrong: {row.tool} {row.args}")
+
+
+def _print_times() -> None:
+    commands = [
+        row.args["command"]
+        for table in (DEVELOPMENT, OWN)
+        for row in rows(table)
+        if row.args.get("command")
+    ]
     spent_us: list[float] = []
     for _ in range(ROUNDS):
         for command in commands:

@@ -24,7 +24,7 @@ class MalformedCall(ValueError):
 def detect() -> None:
     """Read tool calls (JSON lines with "tool" and "args"), say which of them run tests.
 
-    One line out for each line in, in the same order: {"test_run", "runner", "selectors"}.
+    One line out for each call, in the same order: {"test_run", "runner", "selectors"}.
     """
     try:
         for answer in answers(sys.stdin):
@@ -35,9 +35,15 @@ def detect() -> None:
 
 
 def answers(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """The answer to each line; `MalformedCall` at the first that cannot be understood."""
+    """The answer to each call; `MalformedCall` at the first that cannot be understood.
+
+    Blank lines and the byte order marks of files that were joined are passed over.
+    """
     for number, line in enumerate(lines, 1):
-        suite = _suite_in(line, number)
+        text = line.strip().removeprefix("\ufeff")
+        if not text:
+            continue
+        suite = _suite_in(text, number)
         yield {
             "test_run": suite is not None,
             "runner": suite.runner if suite else None,
@@ -48,8 +54,12 @@ def answers(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
 def _suite_in(line: str, number: int) -> Suite | None:
     try:
         call = json.loads(line)
-    except ValueError as error:
-        raise MalformedCall(f"line {number}: no JSON ({error}); expected {_EXPECTED}") from error
+    except json.JSONDecodeError as error:
+        where = f"{error.msg}, column {error.colno}"
+        raise MalformedCall(f"line {number}: no JSON ({where}); expected {_EXPECTED}") from error
+    except (ValueError, RecursionError) as error:
+        why = "a number in it is too long, or it is nested too deeply"
+        raise MalformedCall(f"line {number}: {why}; expected {_EXPECTED}") from error
     if not isinstance(call, dict):
         raise MalformedCall(f"line {number}: no JSON object; expected {_EXPECTED}")
     tool, args = call.get("tool"), call.get("args")

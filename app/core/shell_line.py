@@ -28,7 +28,7 @@ Words = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
-    """One program start: `timeout 60 pytest -q`."""
+    """One program start: `timeout 60 COMMAND`."""
 
     layers: tuple[Words, ...]
     """Argument lists, outermost first; each further one is what the wrapper before it starts."""
@@ -106,7 +106,7 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`for`, `while`, `until`; a `for` has no condition."""
+    """`for`, `while`, `until`; a `for` has no condition, that of an `until` is negated."""
 
     condition: ShellNode | None
     body: ShellNode

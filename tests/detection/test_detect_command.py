@@ -41,7 +41,9 @@ def test_answers_in_order() -> None:
     ("line", "complaint"),
     [
         ("{", "no JSON"),
-        ("", "no JSON"),
+        ('{"tool": NaN', "no JSON"),
+        (f'{{"tool": "bash", "args": {{"n": {"7" * 5_000}}}}}', "a number in it is too long"),
+        ("[" * 100_000, "nested too deeply"),
         ("[]", "no JSON object"),
         ('{"args": {}}', '"tool" is no string'),
         ('{"tool": "bash"}', '"args" is no object'),
@@ -54,4 +56,13 @@ def test_a_malformed_line_ends_it_with_its_number(line: str, complaint: str) -> 
     assert result.exit_code == 2
     assert "line 2: " in result.stderr
     assert complaint in result.stderr
+    assert "digits" not in result.stderr, "Python's own limits are no business of people"
     assert len(result.stdout.splitlines()) == 1
+
+
+def test_blank_lines_and_byte_order_marks_are_passed_over_and_still_counted() -> None:
+    asked = call("bash", command="pytest")
+    result = run_detect(f"\ufeff{asked}", "", "  ", f"\ufeff{asked}", "\ufeff", "{")
+    assert result.exit_code == 2
+    assert "line 6: no JSON" in result.stderr
+    assert [json.loads(line)["runner"] for line in result.stdout.splitlines()] == ["pytest"] * 2

@@ -9,189 +9,22 @@ from pathlib import Path
 import pytest
 
 from app.adapters.shell import parse
+from app.core.shell_line import (
+    Assignment,
+    Not,
+    Pipeline,
+    Sequence,
+    ShellLine,
+    ShellNode,
+    SimpleCommand,
+    Subshell,
+)
 from app.core.testruns import suite_of
+from app.core.testruns.status import failure_is_visible
+from tests.detection.exit_forms import FORMS, UNPROVABLE
 
 RUNNER_STATUS = 3
 BASH_SECONDS = 20
-
-FORMS = [
-    "pytest",
-    "cd sub && pytest",
-    "cd sub; pytest",
-    "pytest > log",
-    "pytest > log 2>&1",
-    "pytest &> log",
-    "> log pytest",
-    "pytest && echo ok",
-    "pytest || exit 1",
-    "pytest || exit",
-    "pytest || false",
-    "pytest || { echo failed; exit 1; }",
-    "pytest || (echo failed && exit 1)",
-    "pytest || true",
-    "pytest || :",
-    "pytest || echo failed",
-    "pytest && echo ok || echo failed",
-    "pytest || echo failed && echo ok",
-    "pytest; exit $?",
-    'pytest; exit "$?"',
-    "pytest; rc=$?; echo done; exit $rc",
-    "pytest; rc=$?; echo done; exit ${rc}",
-    'pytest; rc=$?; echo "rc=$rc"',
-    "pytest; echo done",
-    'pytest; echo "rc=$?"',
-    "pytest\necho done",
-    "rc=0; pytest || rc=1; exit $rc",
-    "rc=0; pytest || rc=$?; exit $rc",
-    "rc=0; pytest; exit $rc",
-    "rc=0; true || rc=1; pytest; exit $rc",
-    "pytest; rc=$?; if [ $rc -ne 0 ]; then exit 1; fi",
-    "pytest; rc=$?; if [ $rc -eq 0 ]; then echo ok; else exit 4; fi",
-    "pytest; if [ $? -ne 0 ]; then echo bad; exit 1; fi; echo good",
-    "pytest; if [ $? -ne 0 ]; then echo bad; fi",
-    "pytest; [ $? -eq 0 ] && echo ok",
-    "pytest; [ $? -eq 0 ] || exit 7",
-    "pytest; test $? -eq 0",
-    "pytest; [[ $? == 0 ]]",
-    "pytest; (( $? == 0 ))",
-    "pytest; rc=$?; ((rc)) && exit 9; echo",
-    "ok=yes; pytest || ok=no; [ $ok = yes ]",
-    "fail=0; pytest || fail=1; [ $fail -gt 0 ] && exit 1",
-    "fail=0; pytest || ((fail++)); exit $fail",
-    "fail=0; pytest || fail=$((fail + 1)); exit $fail",
-    "fail=0; pytest; fail=$((fail + $?)); exit $fail",
-    "pytest | tail -1",
-    "pytest 2>&1 | tail -1",
-    "cd sub && pytest 2>&1 | tail -1",
-    "pytest |& tee log",
-    "pytest | grep collected",
-    "pytest | cat > log",
-    "pytest | tail -1; exit ${PIPESTATUS[0]}",
-    "pytest 2>&1 | tee log; exit ${PIPESTATUS[0]}",
-    "pytest | tail -1; rc=${PIPESTATUS[0]}; echo; exit $rc",
-    "pytest | tail -1; exit ${PIPESTATUS[1]}",
-    "pytest | tail -1; exit $?",
-    'pytest | tail -1; test "${PIPESTATUS[0]}" -eq 0',
-    "set -o pipefail; pytest | tail -1",
-    "set -o pipefail && pytest | tail -1",
-    "set -euo pipefail; pytest | tail -1; echo done",
-    "set -o pipefail; pytest | tail -1; echo done",
-    "set -o pipefail; set +o pipefail; pytest | tail -1",
-    "set -e; pytest; echo done",
-    "set -e\ncd sub\npytest\necho done",
-    "set -e; set +e; pytest; echo done",
-    "set -e; pytest | tail -1",
-    "set -e; pytest || true; echo done",
-    "set -e; if pytest; then echo ok; fi; echo done",
-    "set -e; (pytest; echo inner); echo done",
-    "set -e; pytest && echo ok; echo done",
-    "(pytest)",
-    "{ pytest; }",
-    "{ pytest; echo done; }",
-    "(pytest; exit $?)",
-    "(pytest; exit 0)",
-    "(cd sub && pytest)",
-    "(exit 0); pytest",
-    'bash -c "pytest"',
-    'bash -c "pytest; exit 0"',
-    'bash -c "pytest | tail -1"',
-    "bash -o pipefail -c 'pytest | tail -1'",
-    "bash -ec 'pytest; echo done'",
-    "bash -c 'set -e; pytest; echo done'",
-    "set -o pipefail; bash -c 'pytest | tail -1'",
-    "eval pytest",
-    "eval 'pytest; true'",
-    "bash <<'EOF'\npytest\nEOF",
-    "bash <<'EOF'\npytest\necho done\nEOF",
-    "echo pytest | bash",
-    "cat <<'EOF' | bash\npytest\nEOF",
-    "timeout 60 pytest",
-    "nice pytest",
-    "env A=1 pytest",
-    "A=1 pytest",
-    "command pytest",
-    "exec pytest",
-    "nohup pytest",
-    "time pytest",
-    "xargs pytest < /dev/null",
-    "echo a | xargs -n1 pytest",
-    "find . -maxdepth 0 -exec pytest {} \\;",
-    "find . -maxdepth 0 -exec pytest {} +",
-    "if pytest; then echo ok; fi",
-    "if pytest; then echo ok; else echo bad; fi",
-    "if pytest; then echo ok; else exit 1; fi",
-    "if ! pytest; then exit 1; fi",
-    "if ! pytest; then echo bad; fi",
-    "if true; then pytest; fi",
-    "if [ -d sub ]; then pytest; else echo none; fi",
-    "if [ -d nowhere ]; then echo; elif [ -d sub ]; then pytest; fi",
-    "case x in x) pytest;; esac",
-    "case x in x) pytest; echo;; esac",
-    "x=$(pytest)",
-    'x=$(pytest); echo "$x"',
-    'x=$(pytest) || exit 1; echo "$x"',
-    "x=$(pytest | tail -1)",
-    "export x=$(pytest)",
-    "f() { local x=$(pytest); }; f",
-    "f() { local x; x=$(pytest); }; f",
-    'echo "$(pytest)"',
-    "cat <(pytest)",
-    "pytest > >(cat)",
-    "pytest &",
-    "pytest & wait",
-    "pytest & wait $!",
-    "pytest & pid=$!; echo; wait $pid",
-    "pytest & pid=$!; wait $pid; echo",
-    "pytest & wait %1",
-    "for i in 1 2; do pytest; done",
-    "for i in 1 2; do pytest || exit 1; done",
-    "for i in 1 2; do pytest || break; done",
-    "for i in 1 2; do pytest; echo; done",
-    "for t in pytest; do $t; done",
-    "! pytest",
-    "! pytest | tail -1",
-    "pytest; true",
-    "pytest; git --version",
-    "true && pytest",
-    "false || pytest",
-    "[ -d sub ] && pytest",
-    "trap 'exit 0' EXIT; pytest",
-    "trap 'echo bye' EXIT; pytest",
-    "trap 'rm -f x' EXIT; pytest; exit $?",
-    "f() { pytest; }; f",
-    "f() { pytest; echo; }; f",
-    "f() { pytest || return 5; echo; }; f",
-    "f() { pytest; return $?; }; f",
-    "f() { pytest; return 0; }; f",
-    "f() { pytest; }; f | tail -1",
-    "f() { pytest; }; f; echo",
-    "T=pytest; $T",
-    "pytest # then || true",
-    "pytest && pytest",
-    "pytest > log || { cat log; exit 1; }",
-    "pytest > log; cat log",
-    "pytest > log; s=$?; cat log; (exit $s)",
-    "pytest; exit 1",
-    "cat log || true; pytest",
-    "{ pytest; } 2>&1 | tail -1",
-    "(pytest) || true",
-    "(pytest || exit 4)",
-    "pytest 2>/dev/null || echo x | cat",
-    "until [ -d sub ]; do sleep 1; done; pytest",
-    "while read -r x; do pytest; done < names",
-    "script -qec pytest /dev/null",
-    "script -qc pytest /dev/null",
-    "! { pytest; }",
-    "true; pytest | tail -1 || exit 1",
-    "pytest -q 2>&1 | tail -1 && echo fine",
-]
-
-UNPROVABLE = [
-    # The failing stub's status reaches the caller here, but only by the grace of a program whose
-    # answer nobody can foresee: 0 would prove nothing.
-    "pytest > log; grep -q collected log && exit 1",
-    "pytest; [ -e log ] || exit 1",
-]
 
 
 @pytest.fixture(scope="module")
@@ -259,3 +92,54 @@ def test_a_line_that_was_not_read_to_its_end_proves_nothing() -> None:
     suite = suite_of(parse("pytest; " + "echo x; " * 20_000))
     assert suite is not None
     assert not suite.status_visible
+
+
+RUN = SimpleCommand((("pytest",),))
+OTHER = SimpleCommand((("echo",),))
+
+
+def within(nodes: int, root: ShellNode = RUN) -> ShellNode:
+    """The runner, or another command, below so many nodes."""
+    for _ in range(nodes):
+        root = Sequence((root,))
+    return root
+
+
+def test_a_line_is_followed_to_its_bounds_and_no_further() -> None:
+    assert failure_is_visible(ShellLine(within(99)), RUN)
+    assert failure_is_visible(ShellLine(within(100)), RUN) is False
+    beside = Sequence((within(98), OTHER, within(98)))
+    assert failure_is_visible(ShellLine(beside), RUN)
+    deeper = Sequence((within(98, OTHER), within(100)))
+    assert failure_is_visible(ShellLine(deeper), RUN) is False
+    others = (OTHER,) * 19_998
+    assert failure_is_visible(ShellLine(Sequence((*others, RUN))), RUN)
+    assert failure_is_visible(ShellLine(Sequence((*others, OTHER, RUN))), RUN) is False
+
+
+def test_a_line_as_it_is_made_is_read_to_its_end_by_a_shell_without_options() -> None:
+    suite = suite_of(ShellLine(RUN))
+    assert suite is not None
+    assert suite.status_visible
+    unread = suite_of(ShellLine(RUN, complete=False))
+    assert unread is not None
+    assert not unread.status_visible
+    assert not failure_is_visible(ShellLine(Pipeline((RUN, OTHER))), RUN)
+
+
+def test_a_new_shell_has_no_options_unless_it_is_told_so() -> None:
+    then, piped = Sequence((RUN, OTHER)), Pipeline((RUN, OTHER))
+    assert not failure_is_visible(ShellLine(Subshell(then, fresh=True)), RUN)
+    assert failure_is_visible(ShellLine(Subshell(then, fresh=True, errexit=True)), RUN)
+    assert not failure_is_visible(ShellLine(Subshell(piped, fresh=True)), RUN)
+    assert failure_is_visible(ShellLine(Subshell(piped, fresh=True, pipefail=True)), RUN)
+
+
+def test_an_assignment_tells_the_status_of_its_substitution_unless_it_is_declared() -> None:
+    assert failure_is_visible(ShellLine(Assignment((), (RUN,))), RUN)
+    assert not failure_is_visible(ShellLine(Assignment((), (RUN,), declared=True)), RUN)
+
+
+def test_a_negated_failure_is_a_success() -> None:
+    assert failure_is_visible(ShellLine(Not(RUN)), RUN) is False
+    assert failure_is_visible(ShellLine(Not(Not(RUN))), RUN)

@@ -182,6 +182,34 @@ def test_real_runs(
         ("nothing else\nexit code: 0", UNKNOWN),
         ("\x1b[31m=== \x1b[31m\x1b[1m1 failed\x1b[0m, \x1b[32m2 passed\x1b[0m in 0.1s", FAILED),
         ("3 passed in 1.0s\r\n", PASSED),
+        ("10%\r100%\r3 passed in 1.0s\r", PASSED),
+        ("3 passed in 1.0s   ", PASSED),
+        ("    3 passed (2.0s)  ", UNKNOWN),
+        ("ERROR collecting a.py\n1 error in 0.2s", DID_NOT_RUN),
+        ("ERROR collecting a.py\n1 passed, 1 error in 0.2s", FAILED),
+        ("1 passed, 1 xpassed, 1 xfailed in 0.2s", PASSED),
+        ("1 xfailed in 0.2s", PASSED),
+        ("2 skipped in 0.2s", DID_NOT_RUN),
+        ("Ran 1 test in 0.1s\n\nFAILED (errors=2)", FAILED),
+        ("Ran 2 tests in 0.1s\n\nOK (skipped=2)", DID_NOT_RUN),
+        ("Ran 2 tests in 0.1s\n\nOK (expected failures=2)", PASSED),
+        ("Ran 2 tests in 0.1s\n\nFAILED (unexpected successes=1)", FAILED),
+        ("Ran 3 tests in 0.1s\n\nOK (skipped=1, expected failures=1)", PASSED),
+        ("Tests run: 3, Failures: 0, Errors: 1, Skipped: 0", FAILED),
+        ("Tests run: 3, Failures: 0, Errors: 0, Skipped: 3", DID_NOT_RUN),
+        ("Tests run: 3, Failures: 0, Errors: 0, Skipped: 2", PASSED),
+        ("Tests run: 3, Failures: 0, Errors: 0, Skipped: 0\nBUILD FAILURE", FAILED),
+        ("There were failing tests", FAILED),
+        ("rc=0\nrc=1", FAILED),
+        ("rc=1\nrc=0", UNKNOWN),
+        ("3 passed in 0.1s\nrc=0", PASSED),
+        ("BUILD SUCCESSFUL in 2s", PASSED),
+        ("test result: ok. 0 passed; 0 failed\ntest result: FAILED. 0 passed; 1 failed", FAILED),
+        ("ok  \ta\t0.1s\nok  \tb\t0.1s [no tests to run]", PASSED),
+        ("1..1\nok 1 - a # SKIP later", DID_NOT_RUN),
+        ("ok 1 - a", UNKNOWN),
+        ("FAILED tests/a.py::t - assert", FAILED),
+        ("FAILED tests/a.py::t - assert\n\nTAP version 13\nok 1", FAILED),
     ],
 )
 def test_what_a_summary_says(output: str, outcome: Outcome) -> None:
@@ -200,6 +228,16 @@ def test_what_a_summary_says(output: str, outcome: Outcome) -> None:
         (VISIBLE, 1, "2 passed in 0.1s", FAILED),
         (VISIBLE, 1, "sh: pytest: command not found", DID_NOT_RUN),
         (VISIBLE, 126, "", DID_NOT_RUN),
+        (VISIBLE, 127, "1 failed in 0.1s", FAILED),
+        (VISIBLE, 127, "1 passed in 0.1s", DID_NOT_RUN),
+        (VISIBLE, 128, "", FAILED),
+        (VISIBLE, 3, "", DID_NOT_RUN),
+        (VISIBLE, 3, "1 passed in 0.1s", DID_NOT_RUN),
+        (VISIBLE, 6, "", FAILED),
+        (Suite("unittest", (), True), 5, "", DID_NOT_RUN),
+        (Suite("unittest", (), True), 4, "", FAILED),
+        (VISIBLE, 1, "no tests ran in 0.1s", DID_NOT_RUN),
+        (VISIBLE, None, "1 failed in 0.1s", FAILED),
         (VISIBLE, 127, "", DID_NOT_RUN),
         (VISIBLE, 124, "2 passed in 0.1s", FAILED),
         (VISIBLE, 137, "", FAILED),
@@ -235,6 +273,17 @@ def test_a_visible_failing_status_is_never_a_pass(output: str, status: int) -> N
 def test_a_hidden_status_alone_is_never_a_pass(output: str) -> None:
     said = outcome_of(HIDDEN, None, output)
     assert outcome_of(HIDDEN, 0, output) is said
+
+
+def test_so_much_of_an_output_and_of_a_line_is_read_and_no_more() -> None:
+    summary = "1 failed in 0.1s\n"
+    rest = "x" * (64 * 1024 - len(summary))
+    assert outcome_of(HIDDEN, 0, summary + rest) is FAILED
+    assert outcome_of(HIDDEN, 0, summary + rest + "x") is UNKNOWN
+    success = "BUILD SUCCESS"
+    before = "." * (1000 - len(success))
+    assert outcome_of(HIDDEN, 0, f"{before}{success} of a long line") is PASSED
+    assert outcome_of(HIDDEN, 0, f".{before}{success}") is UNKNOWN
 
 
 def test_only_the_end_of_a_long_output_is_read() -> None:

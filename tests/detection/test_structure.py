@@ -71,7 +71,8 @@ def test_chaining_with_other_commands_keeps_the_verdict(
 def test_wrapping_keeps_the_verdict(case: tuple[str, bool], wrappers: list[str]) -> None:
     command, expected = case
     for wrapper in wrappers:
-        command = wrapped(command, wrapper)
+        if "{q}" in wrapper or not command.startswith("A=1 "):  # only a shell reads assignments
+            command = wrapped(command, wrapper)
     assert is_test_run(command) is expected
 
 
@@ -275,15 +276,33 @@ def suite(command: str | list[str]) -> Suite:
         ("pytest -q x && npm test", "pytest", ()),
         ("for t in a.py b.py; do pytest $t; done", "pytest", ("a.py", "b.py")),
         ("dotnet test --filter X", "dotnet test", ("--filter X",)),
-        ("cd web && npm test", "npm test", ("cd web",)),
+        ("cd web && npm test", "npm test", ("in web",)),
         ("cd web/a && cd ../b && pytest -k x", "pytest", ("-k x", "cd web/b")),
         ("(cd web && pytest tests/a.py); ls", "pytest", ("web/tests/a.py",)),
         ("(cd web && ls) && pytest", "pytest", ()),
         ("cd web && ls; cd - && pytest", "pytest", ()),
         ("cd web && bash -c 'cd api && pytest ../a.py'", "pytest", ("web/a.py",)),
-        ("cd /srv/repo && pytest", "pytest", ()),
-        ("cd $X && pytest", "pytest", ()),
-        ("cd /srv/repo && cd web && pytest", "pytest", ("cd web",)),
+        ("cd web && npm test -- src/a.test.js", "npm test", ("in web", "src/a.test.js")),
+        ("npm --prefix web test", "npm test", ("in web",)),
+        ("make -C web test", "make test", ("in web",)),
+        ("cd api && make -C../web test", "make test", ("in web",)),
+        ("cd web && ./run_tests.sh", "run_tests.sh", ("in web",)),
+        ("cd web && mvn test", "mvn test", ("cd web",)),
+        ("ctest --test-dir build", "ctest", ("cd build",)),
+        ("cd build && ctest", "ctest", ("cd build",)),
+        ("(cd a && npm test); (cd b && npm test)", "npm test", ("in a", "in b")),
+        ("npm test; (cd b && npm test)", "npm test", ("in .", "in b")),
+        ("bazel test //a:b", "bazel test", ("//a:b",)),
+        ("cd a && bazel test //a:b", "bazel test", ("//a:b",)),
+        ("cd /srv/repo && pytest", "pytest", ("cd /srv/repo",)),
+        ("cd /srv/repo && cd ../x && pytest", "pytest", ("cd /srv/x",)),
+        ("cd /srv/repo && npm test", "npm test", ("in /srv/repo",)),
+        ("cd /srv/repo && pytest tests/a.py", "pytest", ("/srv/repo/tests/a.py",)),
+        ("cd $X && pytest", "pytest", ("cd $X",)),
+        ("cd && pytest", "pytest", ("cd ~",)),
+        ("cd .. && pytest", "pytest", ("cd ..",)),
+        ("cd ./web/ && cd .. && pytest", "pytest", ()),
+        ("cd /srv/repo && cd web && pytest", "pytest", ("cd /srv/repo/web",)),
         ("tox -e py311,py312 -- tests/x.py", "tox", ("py311", "py312", "tests/x.py")),
     ],
 )

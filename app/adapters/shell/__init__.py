@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final
 
 from app.adapters.shell.budget import Budget
+from app.adapters.shell.scripts import WrittenScripts
 from app.adapters.shell.tree import TreeReader
 from app.core.shell_line import HOLE, ShellLine
 from app.core.shell_line import Sequence as ShellSequence
@@ -33,7 +34,7 @@ def parse(command: str | Sequence[str], *, pipefail: bool = False) -> ShellLine:
     `pipefail`: the shell is started with `-o pipefail`.
     """
     budget = Budget()
-    reader = TreeReader(budget)
+    reader = TreeReader(budget, WrittenScripts(budget))
     if isinstance(command, str):
         text = command.replace(HOLE, "")
         encoded = text.encode(errors="replace")

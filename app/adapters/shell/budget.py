@@ -10,6 +10,7 @@ MAX_DEPTH: Final = 60
 MAX_NESTED_SHELLS: Final = 4
 MAX_WRAPPERS: Final = 12
 MAX_LOOP_VALUES: Final = 8
+MAX_SCRIPT_STARTS: Final = 8
 
 
 @dataclass(slots=True)
@@ -18,6 +19,8 @@ class Budget:
 
     nodes: int = MAX_NODES
     complete: bool = True
+    scripts: int = MAX_SCRIPT_STARTS
+    """Starts of scripts that the line has written: each is read again."""
 
     def take(self) -> bool:
         self.nodes -= 1

@@ -11,6 +11,7 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 from app.adapters.shell.budget import MAX_NODES
+from app.adapters.shell.texts import decoded
 from app.adapters.shell.words import WordReader
 from app.core.shell_line import (
     HOLE,
@@ -26,6 +27,16 @@ from app.core.testruns.wordset import word_set
 
 _LANGUAGE: Final = Language(tree_sitter_bash.language())
 _ESCAPE_AT_LINE_START: Final = re.compile(r"\n\\(?!\n)")
+
+COMPARED: Final = word_set(
+    """word number string raw_string concatenation simple_expansion expansion extglob_pattern regex
+    ansi_c_string command_substitution arithmetic_expansion variable_name test_operator"""
+)
+"""Operands and operators of `[[ … ]]` and `(( … ))`."""
+STATEMENT_GROUPS: Final = frozenset(
+    {"program", "compound_statement", "do_group", "ERROR", "else_clause"}
+)
+"""Nodes that hold statements, one after the other."""
 
 
 def parsed(text: str) -> Node:
@@ -138,8 +149,10 @@ _READERS: Final = word_set("read mapfile readarray getopts printf let")
 
 
 def constant_variables(root: Node, words: WordReader) -> Iterator[tuple[str, str]]:
-    """Variables that one statement sets, to literal text: they mean that text everywhere."""
+    """Variables that one statement sets, to literal text: they mean that text everywhere, with
+    all that `+=` adds to it."""
     seen: dict[str, str | None] = {}
+    added: list[tuple[int, str, str]] = []
     pending = [(root, root)]  # each with its parent, which the library would search from the root
     for _ in range(MAX_NODES):
         if not pending:
@@ -150,8 +163,11 @@ def constant_variables(root: Node, words: WordReader) -> Iterator[tuple[str, str
             if name is not None:
                 key = decoded(name)
                 text = "" if value is None else words.text(value)
-                literal = HOLE not in text and b"+=" not in (node.text or b"")
-                seen[key] = text if literal and key not in seen else None
+                if any(child.type == "+=" for child in node.children):
+                    is_element = value is not None and value.type == "array"
+                    added.append((node.start_byte, key, f" {text}" if is_element else text))
+                else:
+                    seen[key] = text if HOLE not in text and key not in seen else None
                 words.substitutions.clear()
         elif node.type == "variable_name" and parent.type in _CHANGED_BY:
             seen[decoded(node)] = None
@@ -160,8 +176,8 @@ def constant_variables(root: Node, words: WordReader) -> Iterator[tuple[str, str
         pending.extend((child, node) for child in node.named_children)
     else:
         return iter(())  # too long to know all that changes them
+    for _, key, text in sorted(added):
+        before = seen.get(key)
+        if before is not None:
+            seen[key] = before + text if HOLE not in text else None
     return ((name, text) for name, text in seen.items() if text is not None)
-
-
-def decoded(node: Node) -> str:
-    return (node.text or b"").decode(errors="replace")

@@ -18,16 +18,15 @@ from app.adapters.shell.budget import (
 )
 from app.adapters.shell.inputs import (
     heredoc_substitutions,
-    heredoc_text,
     herestring_text,
-    printed_text,
-    writes_its_input,
+    text_of_file,
 )
 from app.adapters.shell.nodes import (
+    COMPARED,
+    STATEMENT_GROUPS,
     behind_heredoc,
     branches_of_case,
     constant_variables,
-    decoded,
     members_of,
     parsed,
     runs_its_arguments,
@@ -36,9 +35,16 @@ from app.adapters.shell.nodes import (
     with_output_in_a_file,
     writes_a_file,
 )
+from app.adapters.shell.scripts import WrittenScripts
 from app.adapters.shell.source_code import shell_outs, with_source_from_input
+from app.adapters.shell.texts import (
+    commands_printed,
+    decoded,
+    heredoc_text,
+    writes_its_input,
+)
 from app.adapters.shell.unwrap import Text, unwrap
-from app.adapters.shell.words import WordReader
+from app.adapters.shell.words import WordReader, positional
 from app.core.shell_line import (
     HOLE,
     AndOr,
@@ -57,17 +63,9 @@ from app.core.shell_line import (
     Subshell,
     Words,
 )
-from app.core.testruns.wordset import word_set
 
 _NOTHING: Final = Sequence(())
 _HOLE: Final = re.compile(f"{HOLE}([^{HOLE}]*){HOLE}")
-_COMPARED: Final = word_set(
-    """word number string raw_string concatenation simple_expansion expansion extglob_pattern regex
-    ansi_c_string command_substitution arithmetic_expansion variable_name test_operator"""
-)
-_STATEMENT_GROUPS: Final = frozenset(
-    {"program", "compound_statement", "do_group", "ERROR", "else_clause"}
-)
 
 
 @dataclass(slots=True)
@@ -75,6 +73,7 @@ class TreeReader:
     """Reads one text; nested shells get a reader of their own with the same budget."""
 
     budget: Budget
+    scripts: WrittenScripts
     shells: int = 0
     depth: int = 0
     variables: dict[str, str] = field(default_factory=dict)
@@ -151,7 +150,7 @@ class TreeReader:
                 return Case(tuple(self._statements(branch) for branch in branches_of_case(node)))
             case "function_definition":
                 return self._function(node)
-            case kind if kind in _STATEMENT_GROUPS:
+            case kind if kind in STATEMENT_GROUPS:
                 return self._statements(node.children)
             case _:
                 return _NOTHING
@@ -183,7 +182,7 @@ class TreeReader:
             return Not(self._pipeline([named[-1], *stages[1:]], fed)) if named else _NOTHING
         read_stages: list[ShellNode] = []
         for i, stage in enumerate(stages):
-            text = fed if i == 0 else printed_text(stages[i - 1], self.words)
+            text = fed if i == 0 else commands_printed(stages[i - 1], self.words)
             read_stages.append(self._statement(stage, text))
         return Pipeline(tuple(read_stages)) if len(read_stages) > 1 else read_stages[0]
 
@@ -199,9 +198,11 @@ class TreeReader:
             elif redirect.type == "herestring_redirect":
                 fed = herestring_text(redirect, self.words)
             else:
+                fed = text_of_file(redirect, self.words) or fed
                 effects += self._substituted(redirect)
         if body is None:
             return Sequence(tuple(effects)) if effects else _NOTHING
+        self.scripts.redirected(node, fed, self.words)
         if after:
             return self._continued(body, after, fed)
         read = self._statement(body, fed)
@@ -246,7 +247,7 @@ class TreeReader:
             part = pending.pop()
             if part.type == "variable_name":
                 words.append(f"{HOLE}{decoded(part)}{HOLE}")
-            elif part.type in _COMPARED or not part.children:
+            elif part.type in COMPARED or not part.children:
                 words.append(self.words.text(part))
             else:
                 pending.extend(reversed(part.children))
@@ -275,8 +276,9 @@ class TreeReader:
         if body is None:
             return _NOTHING
         if node.type == "while_statement":
-            conditions = node.children_by_field_name("condition")
-            return Loop(self._statements(conditions), self._statement(body))
+            condition = self._statements(node.children_by_field_name("condition"))
+            is_until = node.children[0].type == "until"
+            return Loop(Not(condition) if is_until else condition, self._statement(body))
         variable = node.child_by_field_name("variable")
         values = node.children_by_field_name("value")
         if node.type == "for_statement" and variable is not None:
@@ -325,6 +327,7 @@ class TreeReader:
                 case "variable_assignment":
                     self.words.text(child.child_by_field_name("value") or child)
                 case "file_redirect":
+                    fed = text_of_file(child, self.words) or fed
                     effects += self._substituted(child)
                 case "herestring_redirect":
                     fed = herestring_text(child, self.words)
@@ -332,6 +335,10 @@ class TreeReader:
                     arguments += self.words.split(child.children[0] if child.children else child)
                 case "heredoc_redirect":
                     fed = heredoc_text(child)
+                case "process_substitution" if fed is None and child.children[0].type == "<(":
+                    fed = commands_printed(child.children[1], self.words)
+                    text = self.words.text(child)
+                    arguments.append(text if fed is None else "/dev/stdin")
                 case _:
                     arguments += self.words.split(child)
         inner = (*self._substitutions(), *effects)
@@ -352,7 +359,7 @@ class TreeReader:
                 layers.append(layers[-1][1:])
                 swallowed = True
                 continue
-            found = unwrap(layers[-1], fed)
+            found = unwrap(layers[-1], fed) or self.scripts.started(layers[-1], fed)
             if found is None:
                 layers[-1] = with_source_from_input(layers[-1], fed)
                 inner += self._shell_outs(layers[-1])
@@ -379,12 +386,19 @@ class TreeReader:
             self.budget.complete = False
             return _NOTHING
         lines: list[ShellNode] = []
+        variables = self.variables | positional(text.arguments)
         for line in text.lines:
-            reader = TreeReader(self.budget, self.shells + 1, self.depth, dict(self.variables))
+            reader = TreeReader(
+                self.budget, self.scripts, self.shells + 1, self.depth, dict(variables)
+            )
             readable = _HOLE.sub(lambda m: f"${{{m[1] or '_'}}}", line).replace(HOLE, "")
             lines.append(reader.read(readable, text.fed))
         body = lines[0] if len(lines) == 1 else Sequence(tuple(lines))
-        return Subshell(body, fresh=True, errexit=text.errexit, pipefail=text.pipefail)
+        return (
+            body
+            if text.same_shell
+            else Subshell(body, fresh=True, errexit=text.errexit, pipefail=text.pipefail)
+        )
 
     def _substituted(self, redirect: Node) -> list[ShellNode]:
         for child in redirect.children:

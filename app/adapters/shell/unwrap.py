@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +19,7 @@ ARGUMENTS_OF_RUN: Final = f"{HOLE}stdin{HOLE}"
 _ASSIGNMENT: Final = re.compile(rf"[A-Za-z_]\w*=|{HOLE}{HOLE}$")
 """Also a substitution: `env $(cat .env) pytest`."""
 _SHELL_VALUED: Final = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
+SOURCING: Final = frozenset({".", "source"})
 _FIND_EXEC: Final = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _FD_EXEC: Final = frozenset({"-x", "--exec", "-X", "--exec-batch"})
 
@@ -32,8 +34,12 @@ class Text:
     lines: tuple[str, ...]
     fed: str | None = None
     """What is left on standard input for what the lines start."""
+    arguments: Words = ()
+    """`$1`, `$2`, … of that shell."""
     errexit: bool = False
     pipefail: bool = False
+    same_shell: bool = False
+    """No new shell reads them: `. run.sh`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,8 @@ def unwrap(words: Words, fed: str | None) -> Unwrapped | None:
     name = _base_name(words[0])
     if name in SHELLS:
         return _unwrap_shell(words, fed)
+    if name in SOURCING and fed is not None and words[1:2] == ("/dev/stdin",):
+        return Unwrapped(Text((fed,), same_shell=True))
     if name == "find":
         return _unwrap_find(words)
     if name in {"fd", "fdfind"}:
@@ -56,9 +64,18 @@ def unwrap(words: Words, fed: str | None) -> Unwrapped | None:
     return _unwrap_by_custom(words) if wrapper is None else _unwrap(wrapper, words, fed)
 
 
+_WAITING_SCRIPT: Final = re.compile(r"wait(?![a-z]).*")
+_ENTRY_SCRIPT: Final = re.compile(r"(?:docker[-_])?entrypoint(?:\.sh)?")
+
+
 def _unwrap_by_custom(words: Words) -> Unwrapped | None:
-    """`TOOL run … -- COMMAND`: so most tools that prepare an environment are asked."""
-    if words[1:2] and words[1] in _STARTING_VERBS and "--" in words:
+    """`TOOL run … -- COMMAND`: so most tools that prepare an environment are asked; and scripts
+    that start what they are given: `wait-for-it.sh HOST:PORT -- COMMAND`, `entrypoint.sh COMMAND`.
+    """
+    name = _base_name(words[0])
+    if _ENTRY_SCRIPT.fullmatch(name):
+        return Unwrapped(words[1:]) if len(words) > 1 else None
+    if "--" in words and (words[1] in _STARTING_VERBS or _WAITING_SCRIPT.fullmatch(name)):
         started = words[words.index("--") + 1 :]
         return Unwrapped(started) if started else None
     return None
@@ -67,12 +84,26 @@ def _unwrap_by_custom(words: Words) -> Unwrapped | None:
 def _base_name(word: str) -> str:
     if word in _SHELL_VARIABLES:
         return "bash"
-    return word.rsplit("/", 1)[-1].removesuffix(".exe")
+    return _ENDING.sub("", word.rsplit("/", 1)[-1])
 
 
-def _unwrap_shell(words: Words, fed: str | None) -> Unwrapped | None:
-    """`bash -lc TEXT`, `bash -s <<EOF`, `bash <<< TEXT`; a script is left to the rules."""
-    errexit = pipefail = reads_text = False
+_ENDING: Final = re.compile(r"\.(?:exe|cmd|bat)$")
+
+
+@dataclass(frozen=True, slots=True)
+class _ShellStart:
+    operands: Words
+    reads_text: bool
+    """`-c`: the first operand is a command line."""
+    reads_input: bool
+    """`-s`: the operands are arguments for what comes on standard input."""
+    errexit: bool
+    pipefail: bool
+
+
+def _shell_start(words: Words) -> _ShellStart | None:
+    """How a shell is started; None if it only checks the syntax."""
+    errexit = pipefail = reads_text = reads_input = False
     position = 1
     while position < len(words):
         word = words[position]
@@ -84,11 +115,10 @@ def _unwrap_shell(words: Words, fed: str | None) -> Unwrapped | None:
             break
         if not word.startswith("--"):
             if "n" in word[1:]:
-                return None  # only checks the syntax
+                return None
             errexit |= "e" in word[1:]
             reads_text |= "c" in word[1:]
-            if "s" in word[1:] and fed is not None:
-                return Unwrapped(Text((fed,), None, errexit, pipefail))
+            reads_input |= "s" in word[1:]
             if word.endswith("o"):
                 pipefail |= words[position + 1 : position + 2] == ("pipefail",)
                 position += 1
@@ -96,11 +126,38 @@ def _unwrap_shell(words: Words, fed: str | None) -> Unwrapped | None:
     rest = words[position:]
     if rest[:1] == ("--",):
         rest = rest[1:]
-    if reads_text:
-        return Unwrapped(Text((rest[0],), fed, errexit, pipefail)) if rest else None
-    if fed is not None and rest in ((), ("-",), ("/dev/stdin",)):
-        return Unwrapped(Text((fed,), None, errexit, pipefail))
-    return None
+    return _ShellStart(rest, reads_text, reads_input, errexit, pipefail)
+
+
+def _unwrap_shell(words: Words, fed: str | None) -> Unwrapped | None:
+    """`bash -lc TEXT`, `bash -s <<EOF`, `bash <<< TEXT`; a script is left to the rules."""
+    start = _shell_start(words)
+    if start is None:
+        return None
+    operands = start.operands
+    if fed is not None and (start.reads_input or (not start.reads_text and operands in _INPUT)):
+        return Unwrapped(Text((fed,), None, (), start.errexit, start.pipefail))
+    if not operands:
+        return None
+    if start.reads_text:
+        text, arguments = operands[0], operands[2:]
+        return Unwrapped(Text((text,), fed, arguments, start.errexit, start.pipefail))
+    return _unwrap_by_custom(operands)
+
+
+_INPUT: Final[tuple[Words, ...]] = ((), ("-",), ("/dev/stdin",))
+"""Operands with which a shell reads its standard input."""
+
+
+def script_of(words: Words) -> str | None:
+    """The path of the script that `words` runs: `sh run.sh`, `. ./run.sh`, `./run.sh`."""
+    if _base_name(words[0]) in SHELLS:
+        start = _shell_start(words)
+        operands = () if start is None or start.reads_text else start.operands
+        return operands[0] if operands else None
+    if words[0] in SOURCING:
+        return words[1] if len(words) > 1 else None
+    return words[0] if "/" in words[0] else None
 
 
 def _unwrap_find(words: Words) -> Unwrapped | None:
@@ -127,7 +184,8 @@ def _unwrap(wrapper: Wrapper, words: Words, fed: str | None) -> Unwrapped | None
             return _option_text(wrapper, words, 1, len(words))
         started = words[words.index("--") + 1 :]
         return Unwrapped(started, wrapper.swallows) if started else None
-    position, own, program = 1, 0, ""
+    position, own = 1, 0
+    program: Words = ()
     swallows = wrapper.swallows
     while position < len(words):
         word = words[position]
@@ -142,14 +200,20 @@ def _unwrap(wrapper: Wrapper, words: Words, fed: str | None) -> Unwrapped | None
         if word[:1] == "-" and len(word) > 1:
             if name in wrapper.idle:
                 return None
+            spliced = _spliced(wrapper, words, position)
+            if spliced is not None:
+                words = spliced
+                continue
             text = _text_of_option(wrapper, words, position)
             swallows = _still_swallows(wrapper, words, swallows)
             if text is not None:
                 return Unwrapped(Text((text,)), swallows)
             if name == wrapper.program_option:
-                program = value if has_value else "".join(words[position + 1 : position + 2])
+                program = (value,) if has_value else words[position + 1 : position + 2]
+                splits = wrapper.splits_program
+                program = _split("".join(program)) if splits else tuple(filter(None, program))
             swallows |= name in wrapper.swallows_with
-            position += 1 if has_value or name not in wrapper.valued else 2
+            position += 1 + (not has_value and _values(wrapper, name))
         elif wrapper.assigns and _ASSIGNMENT.match(word):
             position += 1
         elif own < wrapper.operands:
@@ -165,8 +229,37 @@ def _unwrap(wrapper: Wrapper, words: Words, fed: str | None) -> Unwrapped | None
             return Unwrapped(words[position:], swallows) if installed else None
         else:
             break
-    started = ((program,) if program else ()) + words[position:]
-    return _start(wrapper, started, swallows, fed)
+    return _start(wrapper, program + words[position:], swallows, fed)
+
+
+def _values(wrapper: Wrapper, option: str) -> int:
+    """How many words behind `option` are its values."""
+    return 2 if option in wrapper.paired else int(option in wrapper.valued)
+
+
+def _spliced(wrapper: Wrapper, words: Words, position: int) -> Words | None:
+    """`env -i -S 'A=1 pytest' tests` → `env -i A=1 pytest tests`; also `-Spytest`, `-vS pytest`."""
+    if not wrapper.splices:
+        return None
+    word, behind = words[position], words[position + 1 :]
+    name, has_value, value = word.partition("=")
+    if has_value and name in wrapper.splices:
+        inserted = value
+    elif word[:2] in wrapper.splices and len(word) > 2:
+        inserted = word[2:]
+    elif behind and (word in wrapper.splices or f"-{word[-1]}" in wrapper.splices):
+        inserted, behind = behind[0], behind[1:]
+    else:
+        return None
+    return (*words[:position], *_split(inserted), *behind)
+
+
+def _split(text: str) -> Words:
+    """The words of `text`; its quotes count if they are closed."""
+    try:
+        return tuple(shlex.split(text))
+    except ValueError:
+        return tuple(text.split())
 
 
 def _start(

@@ -7,14 +7,21 @@ process substitutions are handed back as nodes, for somebody else to read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from tree_sitter import Node
 
+from app.adapters.shell.texts import decoded, printed_text
 from app.core.shell_line import HOLE
 
+MAX_EXPANDED: Final = 128 * 1024
+"""Characters that known variables may add to one text; past it their values are not known."""
+MAX_NESTED_OUTPUTS: Final = 4
+"""`$(echo $(echo …))`: deeper ones are not known."""
+
+_ALL_WORDS: Final = re.compile(rb"\[@\]|^\"\$@\"$")
 _ESCAPE: Final = re.compile(r"\\(?:\n|(.))", re.DOTALL)
 _ESCAPE_IN_DOUBLE_QUOTES: Final = re.compile(r'\\(?:\n|([$`"\\]))')
 _ANSI_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b"}
@@ -33,22 +40,32 @@ class WordReader:
     """What is known of variables: those with one literal value throughout the line."""
     substitutions: list[Node] = field(default_factory=list)
     """Nodes met inside words that start commands; the caller takes them out."""
+    nesting: int = 0
+    """Substitutions whose output is being read."""
+    room: int = MAX_EXPANDED
 
     def split(self, node: Node) -> tuple[str, ...]:
         """The argument(s) that a word becomes: an unquoted variable is split at blanks, and
-        `"${words[@]}"` into its elements."""
-        if node.type == "string" and node.named_child_count == 1 and b"[@]" in (node.text or b""):
+        `"${words[@]}"`, `"$@"` into their elements."""
+        if (
+            node.type == "string"
+            and node.named_child_count == 1
+            and _ALL_WORDS.search(node.text or b"")
+        ):
             node = node.named_children[0]
         if node.type in {"simple_expansion", "expansion"}:
             name = _variable_name(node)
-            known = self.variables.get(name.removesuffix("[@]").removesuffix("[*]"))
+            known = self._known(name.removesuffix("[@]").removesuffix("[*]"))
             if known is not None:
                 return tuple(known.split())
-        return (self.text(node),)
+        text = self.text(node)
+        if node.type == "command_substitution" and HOLE not in text:
+            return tuple(text.split())
+        return (text,)
 
     def text(self, node: Node) -> str:
         kind = node.type
-        raw = _text(node)
+        raw = decoded(node)
         match kind:
             case "word" | "extglob_pattern" | "regex" | "heredoc_start":
                 return _ESCAPE.sub(r"\1", raw) if "\\" in raw else raw
@@ -66,7 +83,7 @@ class WordReader:
                 return " ".join(self.text(child) for child in node.named_children)
             case "command_substitution":
                 self.substitutions.append(node)
-                return _looked_up(node) or HOLE * 2
+                return _looked_up(node) or self._output(node) or HOLE * 2
             case "process_substitution":
                 self.substitutions.append(node)
                 return HOLE * 2
@@ -74,6 +91,16 @@ class WordReader:
                 return _arithmetic(raw)
             case _:
                 return raw
+
+    def _output(self, node: Node) -> str:
+        """What `$(cat <<EOF …)`, `$(echo …)` give; '' where only running it tells."""
+        inside = node.named_children
+        if len(inside) != 1 or self.nesting >= MAX_NESTED_OUTPUTS:
+            return ""
+        self.nesting += 1
+        text = printed_text(inside[0], self) or ""
+        self.nesting -= 1
+        return text.rstrip("\n")
 
     def _double_quoted(self, node: Node) -> str:
         """By offsets: the grammar counts blanks before an expansion as part of that expansion."""
@@ -89,16 +116,21 @@ class WordReader:
             literal = source[end - start : child.start_byte - start]
             pieces.append(_unescaped(literal))
             blanks = len(child.text or b"") - len((child.text or b"").lstrip())
-            pieces.append(_text(child)[:blanks])
+            pieces.append(decoded(child)[:blanks])
             pieces.append(self.text(child))
             end = child.end_byte
         closing = len(source) - (1 if source.endswith(b'"') else 0)
         pieces.append(_unescaped(source[end - start : max(closing, end - start)]))
         return "".join(pieces)
 
+    def _known(self, name: str) -> str | None:
+        value = self.variables.get(name)
+        self.room -= len(value or "")
+        return value if self.room >= 0 else None
+
     def _variable(self, node: Node) -> str:
         name = _variable_name(node)
-        known = self.variables.get(name)
+        known = self._known(name)
         if known is not None:
             return known
         default = _default(node)
@@ -110,8 +142,12 @@ class WordReader:
         return f"{HOLE}{name}{HOLE}"
 
 
-def _text(node: Node) -> str:
-    return (node.text or b"").decode(errors="replace")
+def positional(arguments: Sequence[str]) -> dict[str, str]:
+    """The variables in which a shell finds its arguments: `$1`, `$2`, …, and `$@` for all."""
+    if not arguments:
+        return {}
+    every = " ".join(arguments)
+    return {"@": every, "*": every} | {str(i): word for i, word in enumerate(arguments, 1)}
 
 
 def _unescaped(literal: bytes) -> str:
@@ -124,10 +160,10 @@ def _variable_name(node: Node) -> str:
     for child in node.children:
         if child.type in {"variable_name", "special_variable_name"}:
             plain = node.type == "simple_expansion" or node.child_count <= 3
-            return _text(child) if plain or _default(node) is not None else f"{_text(child)}%"
+            return decoded(child) if plain or _default(node) is not None else f"{decoded(child)}%"
         if child.type == "subscript":
-            return _text(child)
-    return _text(node).strip().strip("${}")
+            return decoded(child)
+    return decoded(node).strip().strip("${}")
 
 
 def _default(node: Node) -> Node | None:
@@ -141,8 +177,8 @@ def _default(node: Node) -> Node | None:
 
 
 def _looked_up(node: Node) -> str:
-    """`$(which pytest)`, `$(npm bin)`: the program or folder that is looked up, else ''."""
-    words = _text(node).strip("$()` \n").split()
+    """`$(which PROGRAM)`, `$(npm bin)`: the program or folder that is looked up, else ''."""
+    words = decoded(node).strip("$()` \n").split()
     while len(words) > 1 and (words[1].startswith("-") or words[0] == "exec"):
         del words[1]
     plain = all(re.fullmatch(r"[\w./@-]+", word) for word in words)

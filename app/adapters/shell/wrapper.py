@@ -16,7 +16,7 @@ from app.core.testruns.wordset import word_set
 
 class Takes(Enum):
     WORDS = "words"
-    """The rest is an argument list: `timeout 60 pytest -q`."""
+    """The rest is an argument list: `timeout 60 COMMAND`."""
     TEXT = "text"
     """The rest, joined by blanks, is read by a shell: `ssh host cd x ';' pytest`."""
     TEXTS = "texts"
@@ -30,6 +30,8 @@ class Wrapper:
     takes: Takes = Takes.WORDS
     valued: frozenset[str] = frozenset()
     """Options whose value is the next word."""
+    paired: frozenset[str] = frozenset()
+    """Options with two values: `--bind FROM TO`."""
     operands: int = 0
     """Words of its own before the command: `timeout 60`, `docker run IMAGE`."""
     separator: bool = False
@@ -41,11 +43,15 @@ class Wrapper:
     words_options: frozenset[str] = frozenset()
     """Options after which the rest is the command."""
     leading: frozenset[str] = frozenset()
-    """Words of its own that may stand before the command: `dotenv run pytest`."""
+    """Words of its own that may stand before the command: `dotenv run …`."""
     starts_installed: bool = False
     """Any other first operand may be a program that the project installed: `yarn cross-env …`."""
     program_option: str = ""
     """An option that names the program; the rest are its arguments: `--entrypoint`."""
+    splits_program: bool = False
+    """That name is split at blanks, and its further words are arguments too."""
+    splices: frozenset[str] = frozenset()
+    """Options whose value is split into words that take their place: `env -S`."""
     idle: frozenset[str] = frozenset()
     """Options with which it starts nothing: `command -v`."""
     assigns: bool = False
@@ -64,6 +70,7 @@ def wrapper(
     takes: Takes = Takes.WORDS,
     *,
     valued: str = "",
+    paired: str = "",
     operands: int = 0,
     separator: bool = False,
     verbs: Mapping[str, Wrapper] | None = None,
@@ -72,6 +79,8 @@ def wrapper(
     leading: str = "",
     starts_installed: bool = False,
     program: str = "",
+    splits_program: bool = False,
+    splices: str = "",
     idle: str = "",
     assigns: bool = False,
     appends: bool = False,
@@ -83,6 +92,7 @@ def wrapper(
     return Wrapper(
         takes,
         word_set(valued),
+        word_set(paired),
         operands,
         separator,
         MappingProxyType(dict(verbs or {})),
@@ -91,6 +101,8 @@ def wrapper(
         word_set(leading),
         starts_installed,
         program,
+        splits_program,
+        word_set(splices),
         word_set(idle),
         assigns,
         appends,

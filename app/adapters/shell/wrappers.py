@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from app.adapters.shell.wrapper import Takes, Wrapper, each, wrapper
@@ -29,7 +30,7 @@ _CONTAINER_EXEC: Final = wrapper(
 _COMPOSE: Final = wrapper(
     valued="-f --file -p --project-name --profile --env-file --project-directory --ansi "
     "--parallel --progress",
-    verbs={"run": _CONTAINER_RUN, "exec": _CONTAINER_EXEC},
+    verbs={"run": replace(_CONTAINER_RUN, splits_program=True), "exec": _CONTAINER_EXEC},
 )
 _DOCKER: Final = wrapper(
     valued="-H --host --context -c -l --log-level --config --connection --url -n --namespace "
@@ -73,15 +74,20 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
         "nohup builtin { ! chronic fakeroot catchsegv setsid unbuffer wine winpty "
         "caffeinate bashcov linux32 linux64 noglob nocorrect - torify proxychains "
         "proxychains4 torsocks dbus-launch trickle vglrun optirun mono eatmydata with-contenv "
-        "qemu-arm qemu-aarch64 qemu-x86_64 qemu-riscv64 qemu-mips qemu-ppc64le",
+        "corepack",
         _PLAIN,
+    ),
+    "flatpak-spawn": _PLAIN,
+    **each(
+        "qemu-arm qemu-aarch64 qemu-x86_64 qemu-riscv64 qemu-mips qemu-ppc64le",
+        wrapper(valued="-L -E -U -cpu -s -g"),
     ),
     "exec": wrapper(valued="-a"),
     "command": wrapper(idle="-v -V"),
     "eval": wrapper(Takes.TEXT),
     "coproc": wrapper(swallows=True),
     # resources, users, terminals
-    "env": wrapper(valued="-u --unset -C --chdir", text="-S --split-string", assigns=True),
+    "env": wrapper(valued="-u --unset -C --chdir", splices="-S --split-string", assigns=True),
     **each("timeout gtimeout", wrapper(valued="-k --kill-after -s --signal", operands=1)),
     "nice": wrapper(valued="-n --adjustment"),
     "ionice": wrapper(valued="-c --class -n --classdata -p"),
@@ -112,7 +118,14 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     "setpriv": wrapper(valued="--reuid --regid --groups"),
     **each("unshare nsenter firejail", _UNSHARE),
     "proot": wrapper(valued="-r -b -w -q -i"),
-    "bwrap": _AFTER_DASHES,
+    "bwrap": wrapper(
+        paired="""--bind --bind-try --dev-bind --dev-bind-try --ro-bind --ro-bind-try --symlink
+            --setenv --file --bind-data --ro-bind-data --chmod --overlay-src""",
+        valued="""--args --argv0 --userns --userns2 --pidns --uid --gid --hostname --chdir
+            --unsetenv --lock-file --sync-fd --remount-ro --exec-label --file-label --proc --dev
+            --tmpfs --mqueue --dir --seccomp --add-seccomp-fd --block-fd --userns-block-fd --info-fd
+            --json-status-fd --cap-add --cap-drop --perms --size""",
+    ),
     "ip": wrapper(verbs={"netns": wrapper(verbs={"exec": wrapper(operands=1)})}),
     "cgexec": wrapper(valued="-g"),
     "systemd-run": wrapper(
@@ -207,9 +220,10 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
         ),
     ),
     "retry": wrapper(valued="-t --times -d --delay -m --max -n --tries -s --sleep --until -u"),
-    "wait-for-it": _AFTER_DASHES,
     "dockerize": wrapper(valued="-wait -timeout -template"),
-    "wait-for": _AFTER_DASHES,
+    # the first process of a container
+    **each("tini tini-static catatonit", wrapper(valued="-p -e")),
+    "dumb-init": wrapper(valued="-r --rewrite", idle="-V"),
     "git": wrapper(
         valued="-C -c --git-dir --work-tree",
         verbs={
@@ -275,6 +289,8 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
     ),
     "bun": wrapper(verbs={"x": _NODE_EXEC, "run": _NODE_EXEC}),
     **each("lerna nx", wrapper(verbs={"exec": _AFTER_DASHES})),
+    "wp-env": wrapper(verbs={"run": wrapper(operands=1, valued="--env-cwd --config")}),
+    "sops": wrapper(verbs={"exec-env": wrapper(Takes.TEXT, operands=1)}),
     "cross-env": wrapper(assigns=True),
     "cross-env-shell": wrapper(Takes.TEXT, assigns=True),
     "env-cmd": wrapper(valued="-f --file -e --environments -r --rc-file"),
@@ -283,7 +299,14 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
         wrapper(valued="-e -f --file -c -v -p", assigns=True, leading="run --"),
     ),
     "mix": wrapper(verbs={"cmd": wrapper(valued="--app")}),
-    "foreman": wrapper(verbs={"run": wrapper(valued="-e --env -f --procfile")}),
+    **each(
+        "foreman honcho",
+        wrapper(
+            valued="-e --env -f --procfile",
+            verbs={"run": wrapper(valued="-e --env -f --procfile")},
+        ),
+    ),
+    "envchain": wrapper(operands=1, idle="-s --set -l --list -u --unset"),
     "concurrently": wrapper(
         Takes.TEXTS,
         valued="-n --names -c --prefix-colors -s --success -p --prefix "
@@ -353,6 +376,8 @@ WRAPPERS: Final[Mapping[str, Wrapper]] = {
             verbs={"exec": wrapper(operands=1, valued="-B --bind --env --pwd -H --home --env-file")}
         ),
     ),
+    "limactl": wrapper(verbs={"shell": wrapper(operands=1, valued="--workdir --shell")}),
+    "colima": wrapper(verbs={"ssh": _AFTER_DASHES}),
     **each("lxc incus multipass", wrapper(verbs={"exec": wrapper(operands=1)})),
     "lxc-attach": _AFTER_DASHES,
     "schroot": _AFTER_DASHES,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from app.core.shell_line import HOLE, ShellNode, Words
@@ -28,58 +29,56 @@ class FunctionReturn(ShellExit):
 class FollowedShell:
     """What one shell process knows; a subshell starts as a copy."""
 
+    pipefail: bool
     errexit: bool = False
-    pipefail: bool = False
     last: Status = 0
-    stages: tuple[Status, ...] = (0,)
+    stages: tuple[Status, ...] = ()
+    """Of the last pipeline, a single command included."""
     job: Status = 0
     """Status of the youngest background job, which `wait $!` gives."""
     variables: dict[str, str | Status] = field(default_factory=dict)
     functions: dict[str, ShellNode] = field(default_factory=dict)
     at_exit: ShellNode | None = None
 
-    def copy(self, *, fresh: bool = False) -> FollowedShell:
-        return FollowedShell(
-            errexit=self.errexit and not fresh,
-            pipefail=self.pipefail and not fresh,
-            last=self.last,
-            stages=self.stages,
-            job=self.job,
-            variables=dict(self.variables),
-            functions=dict(self.functions),
-        )
+    def copy(self) -> FollowedShell:
+        """For a subshell, which inherits all but the EXIT trap."""
+        variables, functions = dict(self.variables), dict(self.functions)
+        return replace(self, variables=variables, functions=functions, at_exit=None)
 
 
 def value_of(word: str, shell: FollowedShell) -> str | Status:
-    """A word after expansion: a status where it is one, text where it is literal, else None."""
-    if HOLE not in word:
-        return int(word) if word.isdigit() else word
-    before, name, after = word.split(HOLE, 2) if word.count(HOLE) == 2 else ("", "", "?")
-    if before or after:
+    """A word after expansion: a status where it is one, text where it is known, else None."""
+    pieces: list[str | Status] = [
+        _expanded(piece, shell) if i % 2 else piece for i, piece in enumerate(word.split(HOLE))
+    ]
+    if None in pieces:
         return None
-    values = [_variable(part, shell) for part in name.split("+")]
+    text = "".join(map(str, pieces))
+    return int(text) if text.isdigit() else text
+
+
+def _expanded(name: str, shell: FollowedShell) -> str | Status:
+    """The value of `$name`; of `$((a + 1))` only whether it is 0 is sure."""
+    if "+" not in name:
+        return _variable(name, shell)
+    values = [int(part) if part.isdigit() else _variable(part, shell) for part in name.split("+")]
     known = [value for value in values if isinstance(value, int)]
-    if len(values) == 1:
-        return values[0]
-    return max(known) if len(known) == len(values) or any(known) else None
+    return sum(known) if len(known) == len(values) or any(known) else None
 
 
 def _variable(name: str, shell: FollowedShell) -> str | Status:
-    if name.isdigit():
-        return int(name)
     if name == "?":
         return shell.last
     if name == "!":
         return shell.job
-    if name.startswith(("PIPESTATUS[", "pipestatus[")):
-        index = name[len("PIPESTATUS[") :].rstrip("]")
-        if index in {"@", "*"}:
-            return shell.stages[-1] if len(shell.stages) == 1 else None
-        position = int(index) if index.isdigit() else -1
-        return shell.stages[position] if 0 <= position < len(shell.stages) else None
-    if name == "PIPESTATUS":
-        return shell.stages[0]
-    return shell.variables.get(name)
+    stage = _STAGE.fullmatch(name)
+    if stage is None:
+        return shell.variables.get(name)
+    position = int(stage[1] or 0)
+    return shell.stages[position] if position < len(shell.stages) else None
+
+
+_STAGE: Final = re.compile(r"PIPESTATUS(?:\[(\d+)\])?")
 
 
 def _status_word(words: Words, shell: FollowedShell) -> Status:
@@ -99,55 +98,61 @@ def _return(words: Words, shell: FollowedShell) -> Status:
 
 
 def _set(words: Words, shell: FollowedShell) -> Status:
-    for i, word in enumerate(words):
-        if word[:1] in {"-", "+"}:
-            on = word[0] == "-"
-            if "e" in word[1:]:
-                shell.errexit = on
-            if word.endswith("o") and words[i + 1 : i + 2] == ("pipefail",):
-                shell.pipefail = on
-            if word.endswith("o") and words[i + 1 : i + 2] == ("errexit",):
-                shell.errexit = on
+    options = iter(words)
+    for word in options:
+        if word == "--" or word[:1] not in {"-", "+"}:
+            break  # what follows becomes `$1`, `$2`, …
+        on = word[0] == "-"
+        name = next(options, None) if word.endswith("o") else None
+        if name == "pipefail":
+            shell.pipefail = on
+        if name == "errexit" or "e" in word:
+            shell.errexit = on
     return 0
 
 
 def _wait(words: Words, shell: FollowedShell) -> Status:
-    operands = [word for word in words if not word.startswith("-")]
-    if not operands:
+    """`wait` for all jobs is always 0, `wait $pid` tells that job's; which one `%1` is, or the
+    next of `wait -n`, cannot be foreseen."""
+    if not words:
         return 0
-    value = value_of(operands[-1], shell)
-    return value if isinstance(value, int) else shell.job
+    value = value_of(words[-1], shell)
+    return value if isinstance(value, int) else None
 
 
 def _test(words: Words, shell: FollowedShell) -> Status:
-    """`[ $rc -ne 0 ]`, `[[ "$ok" == true ]]`, `(( rc ))`: comparisons of what is known."""
+    """`[ $rc -ne 0 ]`, `[[ "$ok" == true ]]`, `(( rc > 0 ))`: comparisons of what is known."""
     own = tuple(word for word in words if word not in {"]", "]]", "))"})
     negated = own[:1] == ("!",)
-    own = own[1:] if negated else own
-    result = _compared(own, shell)
-    if result is None:
-        return None
-    return int(result is negated)
+    result = _compared(own[1:] if negated else own, shell)
+    return None if result is None else int(result is negated)
+
+
+def _arithmetic(words: Words, shell: FollowedShell) -> Status:
+    """`(( rc ))` is true for a number above 0."""
+    if len(words) != 2:
+        return _test(words, shell)
+    value = value_of(words[0], shell)
+    return int(value == 0) if isinstance(value, int) else None
 
 
 def _compared(words: Words, shell: FollowedShell) -> bool | None:
-    if len(words) == 1:
-        value = value_of(words[0], shell)
-        return bool(value) if isinstance(value, int) else None
     if len(words) != 3:
         return None
-    left, right = value_of(words[0], shell), value_of(words[2], shell)
-    if left is None or right is None:
+    left, operator, right = value_of(words[0], shell), words[1], value_of(words[2], shell)
+    if left is None or right is None or not _PATTERN.isdisjoint(str(right)):
         return None
-    if words[1] in {"-eq", "=", "=="}:
+    if operator in {"-eq", "=", "=="}:
         return left == right
-    if words[1] in {"-ne", "!="}:
+    if operator in {"-ne", "!="}:
         return left != right
-    if isinstance(left, int) and isinstance(right, int):
-        return _ORDERS[words[1]](left, right) if words[1] in _ORDERS else None
+    if isinstance(left, int) and isinstance(right, int) and operator in _ORDERS:
+        return _ORDERS[operator](left, right)
     return None
 
 
+_PATTERN: Final = frozenset("*?[")
+"""`[[ $ok == n* ]]` looks whether a pattern fits."""
 _ORDERS: Final = {
     "-gt": int.__gt__,
     ">": int.__gt__,
@@ -176,7 +181,7 @@ BUILTINS: Final[Mapping[str, Callable[[Words, FollowedShell], Status]]] = {
     "test": _test,
     "[": _test,
     "[[": _test,
-    "((": _test,
+    "((": _arithmetic,
     "true": _succeed,
     ":": _succeed,
     "false": _fail,

@@ -8,8 +8,9 @@ from itertools import pairwise
 from typing import Final
 
 from app.core.shell_line import Words
-from app.core.testruns.names import CHECK_WORDS, OTHER_WORK, names_tests
-from app.core.testruns.runner import HELP_FLAGS, Asked, Delegated
+from app.core.testruns.names import CHECK_WORDS, OTHER_WORK, base_name, names_tests
+from app.core.testruns.rows import HELP_FLAGS
+from app.core.testruns.runner import Asked, Delegated
 from app.core.testruns.wordset import word_set
 
 Reader = Callable[[Words], Asked | Delegated | None]
@@ -24,13 +25,13 @@ def _environments(words: Words, flags: frozenset[str]) -> list[str]:
     """The values of `flags`, split at commas: `-e py311,lint`, `-epy311`, `--session=tests`."""
     chosen: list[str] = []
     for i, word in enumerate(words):
-        name, has_value, value = word.partition("=")
-        if name in flags and not has_value:
+        name, _, value = word.partition("=")
+        if word in flags:
             following = words[i + 1 :]
-            chosen += [w for w in following[: _until_option(following)] if w]
+            chosen += following[: _until_option(following)]
         elif name in flags:
             chosen.append(value)
-        elif word[:2] in flags and len(word) > 2 and word[1] != "-":
+        elif word[:2] in flags:
             chosen.append(word[2:])
     return [name for text in chosen for name in text.split(",") if name]
 
@@ -52,62 +53,38 @@ def _is_other_work(name: str) -> bool:
     return any(word in _NO_TESTS for word in re.split(r"[-_:.]", name.lower()))
 
 
+_TOX_IDLE: Final = HELP_FLAGS | word_set(
+    """--listenvs --listenvs-all --notest -n --showconfig --hi --help-ini --devenv
+    list l config c depends de devenv d exec e quickstart q schema"""
+)
+_TOX_LISTS: Final = re.compile(r"-[vq]*[al][alvq]*")
+"""`-l` and `-a`, also with other short flags."""
+_TOX_VALUED: Final = word_set("-e -f -c --conf --workdir -x -p")
+
+
 def _tox(words: Words) -> Asked | None:
-    own = _before_dashes(words[1:])
-    idle = {
-        "-l",
-        "--listenvs",
-        "-a",
-        "--listenvs-all",
-        "--notest",
-        "-n",
-        "--showconfig",
-        "--hi",
-        "--help-ini",
-        "--devenv",
-        "list",
-        "l",
-        "config",
-        "c",
-        "depends",
-        "de",
-        "devenv",
-        "d",
-        "exec",
-        "e",
-        "quickstart",
-        "q",
-        "schema",
-        "legacy-list",
-        "--version",
-    }
-    flags = _without_values(own)
-    lists = any(re.fullmatch(r"-[vq]*[al][alvq]*", flag) for flag in flags)
-    if lists or not idle.isdisjoint(flags) or not HELP_FLAGS.isdisjoint(own):
+    own = _before_dashes(words)
+    flags = [word for before, word in pairwise(own) if before not in _TOX_VALUED]
+    if not _TOX_IDLE.isdisjoint(flags) or any(map(_TOX_LISTS.fullmatch, flags)):
         return None
-    names = _environments(own, frozenset({"-e", "-f", "--env"}))
+    names = _environments(own, frozenset({"-e", "-f"}))
     if names and all(_is_other_work(name) for name in names):
         return None
-    return Asked("tox", frozenset(names) - {"ALL"} | _after_dashes(words))
+    return Asked("tox", frozenset(names) - {"ALL"} | _after_dashes(words), spans_folders=False)
 
 
-def _without_values(words: Words) -> list[str]:
-    valued = {"-e", "-f", "-c", "--conf", "--workdir", "-x", "--env", "-p"}
-    return [w for before, w in zip(("", *words), words, strict=False) if before not in valued]
+_NOX_IDLE: Final = HELP_FLAGS | word_set("-l --list --list-sessions --install-only")
+_NOX_CHOOSES: Final = word_set("-s --session --sessions -e -k --keywords -t --tags")
 
 
 def _nox(words: Words) -> Asked | None:
-    own = _before_dashes(words[1:])
-    idle = HELP_FLAGS | {"-l", "--list", "--list-sessions", "--install-only"}
-    if not idle.isdisjoint(own):
+    own = _before_dashes(words)
+    if not _NOX_IDLE.isdisjoint(own):
         return None
-    names = _environments(own, frozenset({"-s", "--session", "--sessions", "-e"}))
-    names += _environments(own, frozenset({"-k", "--keywords", "-t", "--tags"}))
-    tests = [n for n in names if names_tests(n.split("(")[0]) or re.match(r"py\d|django", n)]
-    tests += [n for n in names if re.match(r"[\w]*test\w*[-(]", n) and not _is_other_work(n)]
-    if names and not tests:
+    names = _environments(own, _NOX_CHOOSES)
+    if names and not any(names_tests(n.split("(")[0]) or re.match(r"py\d", n) for n in names):
         return None
-    return Asked("nox", frozenset(names) | _after_dashes(words))
+    return Asked("nox", frozenset(names) | _after_dashes(words), spans_folders=False)
 
 
 _SBT_TEST: Final = re.compile(
@@ -120,43 +97,44 @@ def _sbt(words: Words) -> Asked | None:
     """Each word is a command; `;` separates further ones, `+`, `++VERSION` and `~` repeat it."""
     parts = [re.sub(r"\+\+\S+\s", "", part) for word in words[1:] for part in word.split(";")]
     commands = [re.sub(r"\s*/\s*", "/", part).strip().lstrip("+~ ") for part in parts]
-    tests = [command for command in commands if _SBT_TEST.fullmatch(command)]
+    tests = frozenset(filter(_SBT_TEST.fullmatch, commands))
     if not tests or not HELP_FLAGS.isdisjoint(words):
         return None
-    narrow = frozenset(command for command in tests if command not in {"test", "Test/test"})
-    return Asked("sbt test", narrow if len(narrow) == len(tests) else frozenset())
+    return Asked("sbt test", tests if tests.isdisjoint(_SBT_WHOLE) else frozenset())
 
 
-_CLOJURE_ALIASES: Final = re.compile(r"-[XMTA]((?::[\w./+-]+)+)")
+_SBT_WHOLE: Final = frozenset({"test", "Test/test"})
+
+_CLOJURE_ALIASES: Final = re.compile(r"-([XMT])((?::[\w./+-]+)+)")
+"""`-A` only adds paths to a prompt."""
 
 
 def _clojure(words: Words) -> Asked | None:
     if "-P" in words:  # only fetches dependencies
         return None
-    for i, word in enumerate(words[1:], 1):
+    for i, (word, following) in enumerate(pairwise((*words, "")), 1):
         found = _CLOJURE_ALIASES.fullmatch(word)
-        if found and word[1] != "A":
-            aliases = found[1].strip(":").split(":")
-            if any(names_tests(alias) or alias in _CLOJURE_RUNNERS for alias in aliases):
-                return Asked("clojure test", frozenset(w for w in words[i + 1 :]))
-            if word[1] in "XT" and words[i + 1 : i + 2] and names_tests(words[i + 1]):
-                return Asked("clojure test", frozenset(words[i + 2 :]))
-        if word == "-m" and words[i + 1 : i + 2] and words[i + 1] in _CLOJURE_MAINS:
-            return Asked("clojure test", frozenset(words[i + 2 :]))
+        if found and any(map(_is_clojure_runner, found[2].split(":"))):
+            return _clojure_asked(words[i:])
+        if (found and found[1] != "M" and names_tests(following)) or (
+            word == "-m" and following in _CLOJURE_MAINS
+        ):
+            return _clojure_asked(words[i + 1 :])
     return None
 
 
-_CLOJURE_RUNNERS: Final = frozenset(
-    {"kaocha", "midje", "eftest", "runner", "cloverage", "poly-test"}
-)
-_CLOJURE_MAINS: Final = frozenset(
-    {
-        "kaocha.runner",
-        "cognitect.test-runner",
-        "eftest.runner",
-        "cloverage.coverage",
-        "cljs-test-runner.main",
-    }
+def _is_clojure_runner(alias: str) -> bool:
+    return names_tests(alias) or alias in _CLOJURE_RUNNERS
+
+
+def _clojure_asked(rest: Words) -> Asked:
+    return Asked("clojure test", frozenset(rest), spans_folders=False)
+
+
+_CLOJURE_RUNNERS: Final = word_set("kaocha midje eftest runner cloverage poly-test")
+_CLOJURE_MAINS: Final = word_set(
+    """kaocha.runner cognitect.test-runner eftest.runner cloverage.coverage
+    cljs-test-runner.main"""
 )
 
 _JUNIT_MAINS: Final = re.compile(
@@ -168,92 +146,81 @@ _JUNIT_MAINS: Final = re.compile(
 _JUNIT_JAR: Final = re.compile(
     r"(?:.*/)?(?:junit-platform-console-standalone|karate|testng)[\w.-]*\.jar"
 )
-_JAVA_VALUED: Final = frozenset(
-    {
-        "-cp",
-        "-classpath",
-        "--class-path",
-        "-p",
-        "--module-path",
-        "--add-opens",
-        "--add-modules",
-        "--add-exports",
-        "-m",
-    }
+_JAVA_VALUED: Final = word_set(
+    """-cp -classpath --class-path -p --module-path --add-opens --add-modules --add-exports"""
 )
 
 
 def _java(words: Words) -> Asked | None:
     position = 1
     while position < len(words):
-        word = words[position]
+        word, behind = words[position], words[position + 1 :]
         if word == "-jar":
-            jar = words[position + 1] if position + 1 < len(words) else ""
-            return _junit(words[position + 2 :]) if _JUNIT_JAR.fullmatch(jar) else None
+            return _junit(behind[1:]) if behind and _JUNIT_JAR.fullmatch(behind[0]) else None
         if not word.startswith("-"):
-            return _junit(words[position + 1 :]) if _JUNIT_MAINS.fullmatch(word) else None
+            return _junit(behind) if _JUNIT_MAINS.fullmatch(word) else None
         position += 2 if word in _JAVA_VALUED else 1
     return None
 
 
+_JUNIT_IDLE: Final = word_set("--help -h --version discover engines --list-tests")
+_JUNIT_WHOLE: Final = word_set("execute --scan-classpath")
+
+
 def _junit(arguments: Words) -> Asked | None:
-    if not {"--help", "-h", "--version", "discover", "engines", "--list-tests"}.isdisjoint(
-        arguments
-    ):
+    if not _JUNIT_IDLE.isdisjoint(arguments):
         return None
-    return Asked(
-        "junit", frozenset(a for a in arguments if a not in {"execute", "--scan-classpath"})
-    )
+    return Asked("junit", frozenset(arguments) - _JUNIT_WHOLE)
 
 
 def _mix(words: Words) -> Delegated | None:
-    """`mix do deps.get, test`: tasks separated by commas or `+`."""
+    """`mix do …, test`: tasks separated by commas or `+`."""
     if words[1:2] != ("do",):
         return None
-    for task in " ".join(words[2:]).replace("+", ",").split(","):
-        name = task.split()[:1]
-        if name and name[0].split(".")[0] in {"test", "coveralls", "espec"}:
-            return Delegated(("mix", *task.split()))
+    for task in map(str.split, " ".join(words[2:]).replace("+", ",").split(",")):
+        if task and task[0].split(".")[0] in {"test", "coveralls", "espec"}:
+            return Delegated(("mix", *task))
     return None
 
 
 def _go(words: Words) -> Delegated | None:
-    """`go run gotest.tools/gotestsum@latest ./...`, `go tool gotestsum` start that program."""
+    """`go run MODULE/gotestsum@latest`, `go tool PROGRAM` start that program."""
     operands = [i for i, word in enumerate(words) if i and not word.startswith("-")]
     if len(operands) < 2 or words[operands[0]] not in {"run", "tool"}:
         return None
     path = words[operands[1]].split("@")[0].rstrip("/")
-    program = re.sub(r"/v\d+$", "", path).rsplit("/", 1)[-1]
+    program = base_name(re.sub(r"/v\d+$", "", path))
     return Delegated((program, *words[operands[1] + 1 :]))
 
 
 def _cargo(words: Words) -> Delegated | None:
-    """`cargo +nightly test`, and `cargo watch -x test`, whose value is a cargo command."""
-    if words[1:2] and words[1].startswith("+"):
-        return Delegated((words[0], *words[2:]))
-    if words[1:2] != ("watch",):
+    """`cargo +TOOLCHAIN …`, and `cargo watch -x TASK`, whose value is a cargo command."""
+    program, *rest = words
+    if rest and rest[0].startswith("+"):
+        return Delegated((program, *rest[1:]))
+    if rest[:1] != ["watch"]:
         return None
-    for option, value in pairwise(words[2:]):
+    for option, value in pairwise(rest):
         task = value.split()
         runs_tests = task and task[0] not in CHECK_WORDS and names_tests(task[0])
         if option in {"-x", "--exec"} and runs_tests:
-            return Delegated((words[0], *task))
+            return Delegated((program, *task))
     return None
 
 
 def _compose(words: Words) -> Asked | None:
-    """`docker compose run --rm tests`: a service that is there to run the tests."""
-    operands = [word for word in words[1:] if not word.startswith("-")]
-    if "run" not in operands or (words[0].endswith("docker") and "compose" not in operands):
+    """`docker compose run … tests`: a service that is there to run the tests."""
+    operands = [word for word in words if not word.startswith("-")]
+    if "run" not in operands or not any(word.endswith("compose") for word in operands):
         return None
     service = operands[operands.index("run") + 1 :]
-    if len(service) != 1 or words[-1] != service[0] or not names_tests(service[0]):
+    if service != [words[-1]] or not names_tests(service[0]):
         return None
-    return Asked(f"compose run {service[0]}", frozenset())
+    return Asked(f"compose run {service[0]}", frozenset(), spans_folders=False)
 
 
 def _deno(words: Words) -> Delegated | None:
-    """`deno run -A npm:vitest run` starts an installed program."""
+    """`deno run … npm:PROGRAM` starts an installed program."""
     for position, word in enumerate(words):
         if word.startswith("npm:"):
             return Delegated((word.removeprefix("npm:"), *words[position + 1 :]))
@@ -262,17 +229,14 @@ def _deno(words: Words) -> Delegated | None:
 
 def _ruby(words: Words) -> Asked | None:
     """`ruby -Itest a_test.rb`: with the tests' folder on the load path a file of tests is run."""
-    loads_tests = any(re.search(r"\b(?:test|spec)\b", path) for path in _load_path(words))
-    files = [word for word in words[1:] if re.search(r"(?:_test|_spec|/test_\w+)\.rb", word)]
-    return Asked("ruby test", frozenset(files)) if loads_tests and files else None
+    if not _RUBY_LOADS_TESTS.search(" ".join(words)):
+        return None
+    files = frozenset(word for word in words if _RUBY_TESTS.search(word))
+    return Asked("ruby test", files) if files else None
 
 
-def _load_path(words: Words) -> list[str]:
-    return [
-        word[2:] or "".join(words[i + 1 : i + 2])
-        for i, word in enumerate(words)
-        if word.startswith("-I")
-    ]
+_RUBY_LOADS_TESTS: Final = re.compile(r" -I ?(?:\S*[^\w\s])?(?:test|spec)\b")
+_RUBY_TESTS: Final = re.compile(r"(?:_test|_spec|/test_\w+)\.rb")
 
 
 _MAVEN_PLUGIN: Final = re.compile(
@@ -286,22 +250,17 @@ def _maven(words: Words) -> Delegated | None:
     return Delegated((words[0], *short)) if short != words[1:] else None
 
 
+_GRADLE_EXCLUDES: Final = frozenset({"-x", "--exclude-task"})
+
+
 def _gradle(words: Words) -> Delegated | None:
     """`-x test` takes a task out; `check` without its tests runs none."""
-    kept: list[str] = []
-    excluded: set[str] = set()
-    position = 0
-    while position < len(words):
-        if words[position] in {"-x", "--exclude-task"}:
-            excluded.update(words[position + 1 : position + 2])
-            position += 1
-        else:
-            kept.append(words[position])
-        position += 1
+    excluded = {task for option, task in pairwise(words) if option in _GRADLE_EXCLUDES}
     if not excluded:
         return None
-    without = excluded | ({"check"} if any(name.endswith("test") for name in excluded) else set())
-    return Delegated(tuple(word for word in kept if word not in without))
+    if any(task.endswith("test") for task in excluded):
+        excluded.add("check")
+    return Delegated(tuple(word for word in words if word not in excluded | _GRADLE_EXCLUDES))
 
 
 ODD: Final[Mapping[str, Reader]] = {
@@ -311,7 +270,7 @@ ODD: Final[Mapping[str, Reader]] = {
     "sbtn": _sbt,
     "sbtx": _sbt,
     **dict.fromkeys(("clojure", "clj"), _clojure),
-    "java": _java,
+    **dict.fromkeys(("java", "kotlin"), _java),
     "mix": _mix,
     "go": _go,
     "cargo": _cargo,

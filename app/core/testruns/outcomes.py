@@ -11,6 +11,8 @@ from app.core.testruns.summaries import counts
 
 MAX_OUTPUT_CHARACTERS: Final = 64 * 1024
 """Of the output's end: runners print their summary last."""
+MAX_LINE_CHARACTERS: Final = 1_000
+"""Of a line's beginning: no summary is longer, and no pattern is slow on less."""
 
 
 class Outcome(StrEnum):
@@ -70,7 +72,8 @@ _CANNOT_RUN: Final = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _PRINTED_STATUS: Final = re.compile(
-    r"^\W*(?:rc|ret|status|exit(?:[ _-]?(?:code|status))?|return[ _-]?code)\W{1,3}(\d{1,3})\W*$",
+    r"^[^\w\n]{0,20}(?:rc|ret|status|exit(?:[ _-]?(?:code|status))?|return[ _-]?code)"
+    r"\W{1,3}(\d{1,3})[^\w\n]{0,20}$",
     re.MULTILINE | re.IGNORECASE,
 )
 _FAILING_BUILD: Final = re.compile(
@@ -102,7 +105,8 @@ def outcome_of(suite: Suite, exit_code: int | None, output: str) -> Outcome:
 
 def _plain(output: str) -> str:
     text = _COLOURS.sub("", output[-MAX_OUTPUT_CHARACTERS:])
-    return "\n".join(line.rstrip() for line in text.replace("\r", "\n").split("\n"))
+    lines = text.replace("\r", "\n").split("\n")
+    return "\n".join(line[:MAX_LINE_CHARACTERS].rstrip() for line in lines)
 
 
 def _said(text: str) -> Outcome:

@@ -13,6 +13,7 @@ from app.core.shell_line import (
     Function,
     If,
     Loop,
+    Not,
     Pipeline,
     Sequence,
     ShellNode,
@@ -39,8 +40,8 @@ def running(root: ShellNode) -> Iterator[tuple[SimpleCommand, str]]:
     """The simple commands that may run, in order, each with the folder in which it does.
 
     Function bodies stand where they are called, and nothing behind an `exit`, a failing `&&` or
-    a succeeding `||` that can be foreseen. The folder is a relative path as far as the line's own
-    `cd` words tell; empty: where the line starts, or unknown.
+    a succeeding `||` that can be foreseen. The folder is what the line's own `cd` words tell:
+    relative to where the line starts, which itself is empty, or absolute.
     """
     functions: dict[str, ShellNode] = {}
     folder, folder_before = "", ""
@@ -54,7 +55,7 @@ def running(root: ShellNode) -> Iterator[tuple[SimpleCommand, str]]:
         match node:
             case _BackTo():
                 folder = node.folder
-                continue
+                below = []
             case Function():
                 functions[node.name] = node.body
                 below = []
@@ -74,7 +75,7 @@ def running(root: ShellNode) -> Iterator[tuple[SimpleCommand, str]]:
             case If() if (known := _foreseen(node.condition)) is not None:
                 taken = node.then if known else node.otherwise
                 below = [taken] if taken is not None else []
-            case Loop() if node.condition is not None and _foreseen(node.condition) is False:
+            case Loop() if _foreseen(node.condition) is False:
                 below = []
             case Subshell() | Pipeline() | Background():
                 pending.append(_BackTo(folder))
@@ -102,30 +103,37 @@ def _reachable(node: AndOr) -> list[ShellNode]:
     return reached
 
 
-def _foreseen(node: ShellNode) -> bool | None:
+def _foreseen(node: ShellNode | None) -> bool | None:
     """Will it succeed? None: only running it tells."""
-    if isinstance(node, SimpleCommand) and not node.inner and node.starts is None:
+    if isinstance(node, Not):
+        known = _foreseen(node.body)
+        return None if known is None else not known
+    if isinstance(node, SimpleCommand) and not node.inner:
         return {"true": True, ":": True, "false": False}.get(node.words[0])
     return None
 
 
 def _changed(folder: str, before: str, words: Words) -> str:
-    """The folder after `cd WORD`; unknown after an absolute one, which is where people start."""
+    """The folder after `cd WORD`."""
     operands = [word for word in words[1:] if word == "-" or not word.startswith("-")]
     if words[0] == "popd" or operands == ["-"]:
         return before
-    target = operands[0] if operands else "~"
-    if target.startswith(("/", "~")) or HOLE in target:
-        return ""
-    return path_below(folder, target)
+    return path_from(folder, operands[0] if operands else "~")
 
 
-def path_below(folder: str, path: str) -> str:
-    """`path` as it reads where `folder` does: `web`, `../api` → `api`."""
-    parts = folder.split("/") if folder else []
+def path_from(folder: str, path: str) -> str:
+    """`path`, written in `folder`, as it reads where `folder` does: `web`, `../api` → `api`.
+
+    What does not begin in `folder` stays as it is: `/srv`, `~/x`, and a variable's value.
+    """
+    is_absolute = path.startswith("/")
+    if not is_absolute and not path.startswith(("~", HOLE)):
+        is_absolute = folder.startswith("/")
+        path = f"{folder}/{path}"
+    parts: list[str] = []
     for part in path.split("/"):
         if part == ".." and parts and parts[-1] != "..":
             parts.pop()
-        elif part not in {"", "."}:
+        elif part not in {"", "."} and not (part == ".." and is_absolute):
             parts.append(part)
-    return "/".join(parts)
+    return "/" * is_absolute + "/".join(parts)

@@ -50,15 +50,15 @@ ANSWERING: Final = word_set(
 """Programs whose exit status is an answer, not a mishap."""
 
 
-class _TooLong(Exception):
-    """More than `MAX_STEPS` or `MAX_NESTING`."""
+class _Unproved(Exception):
+    """More than `MAX_STEPS` or `MAX_NESTING`, or what cannot be foreseen may hide the failure."""
 
 
 def failure_is_visible(line: ShellLine, target: SimpleCommand) -> bool:
     """True when the exit status of `line` is not 0 if `target` runs and fails."""
     try:
         status = _Follower(line.root, target).run(line.root, FollowedShell(pipefail=line.pipefail))
-    except _TooLong:
+    except _Unproved:
         return False
     return status is not None and status != 0
 
@@ -93,7 +93,7 @@ class _Follower:
     def _follow(self, node: ShellNode, shell: FollowedShell) -> Status:
         self._steps += 1
         if self._steps > MAX_STEPS or self._nesting >= MAX_NESTING:
-            raise _TooLong
+            raise _Unproved
         self._nesting += 1
         try:
             status = self._status(node, shell)
@@ -134,19 +134,18 @@ class _Follower:
                 shell.job = self.run(node.body, shell.copy())
                 return 0
             case Subshell():
-                inner = shell.copy(fresh=node.fresh)
-                inner.errexit = inner.errexit or node.errexit
-                inner.pipefail = inner.pipefail or node.pipefail
-                return self.run(node.body, inner)
+                return self._subshell(node, shell)
             case If():
                 return self._if(node, shell)
             case Loop():
                 return self._loop(node, shell)
             case Case():
                 taken = next((b for b in node.branches if self._leads(b)), None)
-                if taken is None:
-                    return None if self._failed else 0
-                return self._follow(taken, shell)
+                if taken is not None:
+                    return self._follow(taken, shell)
+                for branch in node.branches:
+                    self._perhaps(branch, shell)
+                return None if self._failed else 0
             case Function():
                 shell.functions[node.name] = node.body
                 return 0
@@ -162,6 +161,32 @@ class _Follower:
             return self._follow(node, shell)
         finally:
             self._tested -= 1
+
+    def _perhaps(self, node: ShellNode, shell: FollowedShell) -> None:
+        """What may run or not, `[ -e log ] && rc=0`: what it sets is not known after it."""
+        other = shell.copy()
+        try:
+            self._follow(node, other)
+        except ShellExit as exit_:
+            if self._failed and not exit_.status:
+                raise _Unproved from None
+            return
+        for name, value in other.variables.items():
+            if shell.variables.get(name) != value:
+                shell.variables[name] = None
+        shell.errexit &= other.errexit
+        shell.pipefail &= other.pipefail
+
+    def _subshell(self, node: Subshell, shell: FollowedShell) -> Status:
+        if not node.fresh:
+            return self.run(node.body, shell.copy())
+        tested, self._tested = self._tested, 0  # another process, with a `set -e` of its own
+        try:
+            # `$rc` in its text may be its own or, in double quotes, the outer one: unknown.
+            new = FollowedShell(errexit=node.errexit, pipefail=node.pipefail, last=None)
+            return self.run(node.body, new)
+        finally:
+            self._tested = tested
 
     def _command(self, node: SimpleCommand, shell: FollowedShell) -> Status:
         for inner in node.inner:
@@ -197,14 +222,16 @@ class _Follower:
         return 0 if node.declared else status
 
     def _and_or(self, node: AndOr, shell: FollowedShell) -> Status:
-        operands = [(True, node.first), *node.rest]
-        status: Status = 0
-        for i, (wants_success, operand) in enumerate(operands):
-            if i and self._leads(operand) and not self._failed:
+        status = self._condition(node.first, shell)
+        for i, (wants_success, operand) in enumerate(node.rest, 1):
+            if self._leads(operand) and not self._failed:
                 pass  # the one path that is followed leads there
-            elif (i and status is None) or (i and (status == 0) is not wants_success):
+            elif status is None:
+                self._perhaps(operand, shell)
                 continue
-            last = i == len(operands) - 1
+            elif (status == 0) is not wants_success:
+                continue
+            last = i == len(node.rest)
             status = self._follow(operand, shell) if last else self._condition(operand, shell)
         return status
 
@@ -221,44 +248,45 @@ class _Follower:
 
     def _if(self, node: If, shell: FollowedShell) -> Status:
         status = self._condition(node.condition, shell)
-        for branch in (node.then, node.otherwise):
-            if branch is not None and self._leads(branch) and not self._failed:
+        branches = (node.then, node.otherwise or Sequence(()))
+        for branch in branches:
+            if self._leads(branch) and not self._failed:
                 return self._follow(branch, shell)
-        if status is None:
-            return None
-        taken = node.then if status == 0 else node.otherwise
-        return 0 if taken is None else self._follow(taken, shell)
+        if status is not None:
+            return self._follow(branches[status != 0], shell)
+        for branch in branches:
+            self._perhaps(branch, shell)
+        return None
 
     def _loop(self, node: Loop, shell: FollowedShell) -> Status:
         if node.condition is None:
             return self._follow(node.body, shell)
-        leads_in_condition = self._leads(node.condition)
         self._condition(node.condition, shell)
-        status = self._follow(node.body, shell) if self._leads(node.body) else 0
-        return None if leads_in_condition else status
+        if self._leads(node.body):
+            return self._follow(node.body, shell)
+        self._perhaps(node.body, shell)
+        return None if self._leads(node.condition) else 0
 
 
 def _leading_to(root: ShellNode, target: SimpleCommand) -> frozenset[int]:
     """Identities of the nodes under which `target` runs, calls of functions included."""
-    parents: dict[int, ShellNode | None] = {}
-    calls: dict[str, list[SimpleCommand]] = {}
-    pending: list[tuple[ShellNode, ShellNode | None]] = [(root, None)]
+    parents: dict[int, list[ShellNode]] = {}
+    calls: dict[str, list[ShellNode]] = {}
+    pending = [root]
     while pending:
-        node, parent = pending.pop()
-        parents[id(node)] = parent
+        node = pending.pop()
         if isinstance(node, SimpleCommand):
             calls.setdefault(node.words[0], []).append(node)
-        pending.extend((child, node) for child in children(node))
+        for child in children(node):
+            parents.setdefault(id(child), []).append(node)
+            pending.append(child)
     leading: set[int] = set()
     climbing: list[ShellNode] = [target]
     while climbing:
         node = climbing.pop()
-        if id(node) in leading:
-            continue
-        leading.add(id(node))
-        if isinstance(node, Function):
-            climbing.extend(calls.get(node.name, ()))
-        parent = parents.get(id(node))
-        if parent is not None:
-            climbing.append(parent)
+        if id(node) not in leading:
+            leading.add(id(node))
+            climbing += parents.get(id(node), [])
+            if isinstance(node, Function):
+                climbing += calls.get(node.name, [])
     return frozenset(leading)

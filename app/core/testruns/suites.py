@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from app.core.shell_line import (
     HOLE,
@@ -13,7 +13,7 @@ from app.core.shell_line import (
 )
 from app.core.testruns.judge import judge, program_name
 from app.core.testruns.names import base_name
-from app.core.testruns.reached import path_below, running
+from app.core.testruns.reached import path_from, running
 from app.core.testruns.runner import Asked
 from app.core.testruns.status import failure_is_visible
 from app.core.testruns.wordset import word_set
@@ -26,7 +26,12 @@ HARMLESS: Final = word_set(
 )
 """Programs that change no file unless their output is sent into one."""
 CD: Final = "cd "
-"""Begins the selector of a run of everything in one folder."""
+"""Begins the selector of a run of everything in one folder, `cd web`."""
+IN: Final = "in "
+"""Begins the selector of a run of a folder's own scripts, `in web`: another folder has others,
+and so has the folder where the line starts, which is `in .` beside others."""
+_ELSEWHERE: Final = ("/", "~", "..")
+"""How a path begins that need not lie below the folder where the line starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +41,8 @@ class Suite:
     runner: str
     """`pytest`, `npm test`, `cargo test`, … in one spelling, however it was started."""
     selectors: tuple[str, ...]
-    """What narrows the run (paths, test ids, `-k expr`, `cd web`), sorted; empty: the whole suite.
-    Paths are seen from where the line starts."""
+    """What narrows the run (paths, test ids, `-k expr`, `cd web`, `in web`), sorted; empty: the
+    whole suite where the line starts, and paths are seen from there."""
     status_visible: bool
     """Exit status 0 of the command proves a pass: the caller sees the runner's own status."""
 
@@ -52,29 +57,37 @@ class SuiteRules:
     """These are none, whatever the tables say; wins over `add`."""
 
 
-def suite_of(line: ShellLine, rules: SuiteRules | None = None) -> Suite | None:
+def suite_of(line: ShellLine, rules: SuiteRules | None = None, root: str = "") -> Suite | None:
     """The test run that `line` asks for, or None.
 
     One call is at most one test run: of several runners the first gives the name, their selectors
-    are united, and a run of everything among them makes it a run of everything.
+    are united, and a run of everything among them makes it a run of everything. `root`: the
+    absolute folder in which the line starts, where it is known: `cd ROOT/web` is then `cd web`.
+    Else an absolute folder is another one than where the line starts.
     """
     rules = rules or SuiteRules()
     found: list[tuple[SimpleCommand, str, frozenset[str]]] = []
     for command, folder in running(line.root):
         asked = _asked(command, rules)
         if asked is not None:
-            found.append((command, asked.runner, _seen_from_start(asked.selectors, folder)))
+            found.append((command, asked.runner, _selectors(asked, folder, root)))
     if not found:
         return None
-    whole = any(not selectors for _, _, selectors in found)
-    united = frozenset[str]().union(*(selectors for _, _, selectors in found))
     targets = {id(command): command for command, _, _ in found}
     return Suite(
         runner=_readable(found[0][1]),
-        selectors=() if whole else tuple(sorted(_readable(selector) for selector in united)),
+        selectors=tuple(sorted(map(_readable, _united([chosen for _, _, chosen in found])))),
         status_visible=line.complete
         and all(failure_is_visible(line, target) for target in targets.values()),
     )
+
+
+def _united(choices: list[frozenset[str]]) -> frozenset[str]:
+    united = frozenset[str]().union(*choices)
+    if all(choices):
+        return united
+    folders = frozenset(selector for selector in united if selector.startswith(IN))
+    return folders | {f"{IN}."} if folders else frozenset()
 
 
 def may_change(line: ShellLine, rules: SuiteRules | None = None) -> bool:
@@ -92,14 +105,33 @@ def may_change(line: ShellLine, rules: SuiteRules | None = None) -> bool:
     )
 
 
-def _seen_from_start(selectors: frozenset[str], folder: str) -> frozenset[str]:
-    """`selectors` of a run in `folder` as they read where the line starts: paths below it, and
+def _selectors(asked: Asked, folder: str, root: str) -> frozenset[str]:
+    """The selectors of a run in `folder` as they read where the line starts: paths below it, and
     for a run of everything there `cd FOLDER`."""
-    if not folder:
-        return selectors
-    below = {s if s.startswith(("-", "/")) else path_below(folder, s) for s in selectors}
-    has_path = any(not s.startswith("-") for s in below)
-    return frozenset(below if has_path else below | {f"{CD}{folder}"})
+    folder = _below_root(path_from(folder, asked.folder), root)
+    chosen = asked.selectors
+    if not asked.spans_folders:
+        return chosen | {f"{IN}{folder}"} if folder else chosen
+    filters = {selector for selector in chosen if selector.startswith("-")}
+    paths = {_seen_from_start(path, folder, root) for path in chosen - filters}
+    if "" in paths:
+        paths = set()
+    elif folder and not paths:
+        paths = {f"{CD}{folder}"}
+    return frozenset(filters | paths)
+
+
+def _seen_from_start(selector: str, folder: str, root: str) -> str:
+    if selector.startswith("//"):
+        return selector  # the label of a target
+    return _below_root(path_from(folder, selector), root)
+
+
+def _below_root(path: str, root: str) -> str:
+    """`ROOT/web` as `web`."""
+    if not root or not f"{path}/".startswith(f"{root}/"):
+        return path
+    return path[len(root) :].strip("/")
 
 
 def covers(wide: Suite, narrow: Suite) -> bool:
@@ -107,30 +139,50 @@ def covers(wide: Suite, narrow: Suite) -> bool:
 
     Same runner, and each selector of `narrow` is, or lies below, one of `wide`. An expression
     (`-k …`) is covered by an equal one only, and a selection by expression covers nothing else.
+    Everything where the line starts says nothing of a folder elsewhere, nor of another folder's
+    own scripts.
     """
     if wide.runner != narrow.runner:
         return False
-    if not wide.selectors:
-        return True
-    if not narrow.selectors:
+    above, below = _parts(wide), _parts(narrow)
+    if not above.filters <= below.filters or not below.folders <= above.folders:
         return False
-    wide_filters = {s for s in wide.selectors if s.startswith("-")}
-    narrow_filters = {s for s in narrow.selectors if s.startswith("-")}
-    if not wide_filters <= narrow_filters:
-        return False
-    wide_paths = [s.removeprefix(CD) for s in wide.selectors if s not in wide_filters]
-    narrow_paths = [s.removeprefix(CD) for s in narrow.selectors if s not in narrow_filters]
-    if not wide_paths:
-        return True
-    return bool(narrow_paths) and all(
-        any(_lies_below(path, above) for above in wide_paths) for path in narrow_paths
+    if not above.paths:
+        return not any(map(_is_elsewhere, below.paths))
+    return bool(below.paths) and all(
+        any(_lies_below(path.removeprefix(CD), one.removeprefix(CD)) for one in above.paths)
+        for path in below.paths
     )
+
+
+class _Parts(NamedTuple):
+    filters: frozenset[str]
+    folders: frozenset[str]
+    """Whose own scripts are run."""
+    paths: frozenset[str]
+
+
+def _parts(suite: Suite) -> _Parts:
+    filters = frozenset(s for s in suite.selectors if s.startswith("-"))
+    folders = frozenset(s for s in suite.selectors if s.startswith(IN))
+    paths = frozenset(suite.selectors) - filters - folders
+    return _Parts(filters, folders or frozenset({f"{IN}."}), paths)
+
+
+def _is_elsewhere(selector: str) -> bool:
+    """A folder that a variable names may be anywhere; files that one names were there to see."""
+    path = selector.removeprefix(CD)
+    is_label = path.startswith("//")  # of a target
+    is_variable_folder = path != selector and path.startswith("$")
+    return is_variable_folder or (path.startswith(_ELSEWHERE) and not is_label)
 
 
 def _lies_below(path: str, above: str) -> bool:
     """`tests/a.py::T::t[1]` lies below `tests`, `tests/a.py`, `…::T` and `…::t`."""
-    if path == above or above.endswith("/..."):
-        return path == above or path.startswith(above[:-3]) or path == above[:-4]
+    if path == above:
+        return True
+    if above.endswith("/..."):
+        return path.startswith(above[:-3]) or path == above[:-4]
     return path.startswith(above) and path[len(above) :].startswith(("/", "::", "[", ":"))
 
 

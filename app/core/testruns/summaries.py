@@ -215,7 +215,7 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
         r"(?:\d+ skipped; (?P<failed>\d+) failed)?",
     ),
     _last("alcotest", r"^(?P<good>Test Successful) in |^(?P<failed>\d+) failures?! in "),
-    _last("forge", r"(?P<passed>\d+) tests? passed, (?P<failed>\d+) failed, \d+ skipped"),
+    _last("forge", r"\b(?P<passed>\d+) tests? passed, (?P<failed>\d+) failed, \d+ skipped"),
     _last("gleam", r"^(?P<passed>\d+) passed, (?:no|(?P<failed>\d+)) failures?"),
     _last("shellspec", r"^(?P<total>\d+) examples?, (?P<failed>\d+) failures?"),
     _last("tox", r"^ {2}(?:(?P<good>congratulations :\))|(?P<bad>evaluation failed :\())"),
@@ -224,13 +224,14 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
 _TAP: Final = re.compile(r"^ *(?P<not>not )?ok \d+\b(?!.*# *(?:TODO|SKIP|skip|todo))", re.MULTILINE)
 _TAP_PLAN: Final = re.compile(r"^(?:TAP version \d+|1\.\.\d+)", re.MULTILINE)
 _FAILED_ID: Final = re.compile(r"^(?:FAILED|ERROR) \S+\.py(?:::\S+)?", re.MULTILINE)
-_PAIR: Final = re.compile(r"(\d+) +([a-z]+)|([A-Za-z]+)=(\d+)")
+_PAIR: Final = re.compile(r"(\d+) +([a-z]+)|(?<!expected )\b((?:unexpected )?[A-Za-z]+)=(\d+)")
+"""`2 failed`, `failures=2`; unittest's `expected failures=2` are none."""
 _GOOD: Final = frozenset(
     {"passed", "pass", "passes", "passing", "xfailed", "xpassed", "ok", "success"}
 )
 _BAD: Final = word_set(
     """failed fail fails failure failures error errors failing errored undefined broken"""
-)
+) | {"unexpected successes"}
 
 
 def counts(text: str) -> Iterator[Count]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from app.core.testruns.runner import Runner
+from app.core.testruns.rows import Runner
 from app.core.testruns.table import (
     compiled,
     infrastructure,

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.core.testruns.runner import Runner, goal, program, script, verb
+from app.core.testruns.rows import Runner, goal, program, script, verb
 
 _RUNNING_TARGETS: Final = (
     *("test", "check", "ctest", "RUN_TESTS", "run_tests", "run-tests", "run_unit_tests"),
@@ -32,9 +32,6 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "careful nextest run",
         "miri test",
         "miri nextest run",
-        "xtask test",
-        "xtask tests",
-        "make test",
         "insta test",
         "tarpaulin",
         "llvm-cov test",
@@ -45,19 +42,23 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "test-all-features",
         "test-fuzz",
         "valgrind test",
+        "bolero test",
+        "kani",
         "contract test",
         "test-sbf",
         "test-bpf",
         "pgrx test",
         valued="""-p --package --test --bench --example --bin --features -F --target --manifest-path
-            --target-dir --profile -j --jobs --exclude --color -C --config -Z -E --filter-expr
+            --target-dir --profile -j --jobs --exclude --color --config -Z -E --filter-expr
             --retries --partition --test-threads --message-format --skip --lcov-path --output-path
             --out --output-dir --ignore-filename-regex --fail-under-lines --run-ignored
             --archive-file -o --timeout""",
         narrows="""-p --package --test --lib --bins --bin --doc --exclude --skip --exact --ignored
             -E --filter-expr --partition --example --examples --run-ignored""",
+        folders="-C",
         idle="--no-run --list -V",
     ),
+    script("cargo", "make", "xtask"),
     verb("cargo", "llvm-cov", other_verbs="report clean show-env run setup"),
     goal("cargo-make makers", valued="-p --profile --cwd -e", idle="--list-all-steps"),
     verb("wasm-pack", "test"),
@@ -68,14 +69,16 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "test",
         valued="""-run -skip -bench -count -timeout -tags -coverprofile -covermode -coverpkg -p
             -parallel -cpu -o -ldflags -gcflags -mod -modfile -exec -benchtime -memprofile
-            -cpuprofile -blockprofile -trace -shuffle -vet -C -outputdir -fuzz -fuzztime -target
+            -cpuprofile -blockprofile -trace -shuffle -vet -outputdir -fuzz -fuzztime -target
             -blockprofilerate -overlay""",
         narrows="-run -skip -tags -short -fuzz --run",
+        folders="-C",
         idle="-list --list -c -n -test.list",
     ),
     program(
         "gotest", valued="-run -skip -count -timeout -tags", narrows="-run -skip", idle="-list -c"
     ),
+    program("gtest-parallel", idle="--gtest_list_tests"),
     program(
         "gotestsum",
         valued="""-f --format --junitfile --jsonfile --packages --rerun-fails
@@ -85,6 +88,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     ),
     program(
         "ginkgo",
+        verbs="run watch",
         valued="""--focus --skip --label-filter --focus-file --skip-file --procs -p --timeout
             --junit-report --json-report --seed --repeat --flake-attempts --tags --output-dir""",
         narrows="--focus --skip --label-filter --focus-file --skip-file --tags",
@@ -104,34 +108,37 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     program(
         "ctest ctest3",
         valued="""-R --tests-regex -E --exclude-regex -L --label-regex -LE --label-exclude -I
-            --tests-information -C --build-config -j --parallel --timeout --test-dir -T
+            --tests-information -C --build-config -j --parallel --timeout -T
             --test-action -M --test-model -S --script -D --dashboard -O --output-log --output-junit
             --preset --repeat -FA -FS -FC --resource-spec-file --stop-time""",
         narrows="-R --tests-regex -E --exclude-regex -L --label-regex -LE --label-exclude -I "
         "--rerun-failed --tests-information",
+        folders="--test-dir",
         idle="-N --show-only --print-labels --list-presets",
     ),
     goal(
         "make gmake mingw32-make remake nmake bmake pmake colormake",
-        valued="-C --directory -f --file --makefile -I --include-dir -o --old-file -W --what-if",
-        narrows="-C --directory",
+        folders="-C --directory",
+        valued="-f --file --makefile -I --include-dir -o --old-file -W --what-if",
         idle="-n --dry-run --just-print --recon -q --question -t --touch -v",
-        cluster="bBeikLmnpqrRsStvwd",
+        cluster="bBeijkLmnpqrRsStvwd0123456789",
+        ends_cluster="CEfIloOW",
     ),
     goal(
         "ninja samu",
         *_RUNNING_TARGETS,
         named=False,
-        valued="-C -f -j -k -l -t -d -w",
-        narrows="-C",
+        folders="-C",
+        valued="-f -j -k -l -t -d -w",
         idle="-n -t",
     ),
     verb(
         "meson muon",
         "test",
-        valued="-C --suite --no-suite -t --timeout-multiplier -j --num-processes "
+        folders="-C",
+        valued="--suite --no-suite -t --timeout-multiplier -j --num-processes "
         "--repeat --maxfail --setup --wrapper --logbase --test-args",
-        narrows="-C --suite --no-suite",
+        narrows="--suite --no-suite",
         idle="--list",
     ),
     goal(
@@ -139,12 +146,12 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         *_RUNNING_TARGETS,
         named=False,
         goal_options="--target -t",
-        valued="--build -j --parallel --config --preset -S -B -G -D",
-        narrows="--build",
+        folders="--build",
+        valued="-j --parallel --config --preset -S -B -G -D",
     ),
     goal("cmake", goal_options="--preset", requires="--workflow"),
     verb(
-        "bazel bazelisk blaze",
+        "bazel bazelisk bazelw blaze",
         "test",
         "coverage",
         valued="""-c --config --test_filter --test_output --jobs -j --test_tag_filters --define
@@ -153,6 +160,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         idle="--nobuild --norun_tests",
     ),
     verb("buck buck2", "test"),
+    verb("nargo", "test", valued="--package", narrows="--package --exact", idle="--list-tests"),
     verb("please plz", "test", "cover"),
     verb(
         "pants pantsw",
@@ -161,15 +169,18 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         narrows="--changed-since --tag",
         anywhere=True,
     ),
-    goal("scons", valued="-C -f -j -u", idle="-n --dry-run --just-print", cluster="Qksnci"),
+    goal(
+        "scons", folders="-C", valued="-f -j -u", idle="-n --dry-run --just-print", cluster="Qksnci"
+    ),
     goal("waf", idle="-n"),
+    program("waf", requires="--alltests"),
     goal("ceedling", valued="--project --mixin"),
     goal("b2 bjam", idle="-n"),
     verb("xmake", "test"),
     verb("build2 bdep b", "test", anywhere=True),
     verb(
         "fpm alr dub v crystal odin mojo pony corral nimble gleam esy raco haxelib rescript "
-        "roc grain moonc wake lake spago conan pio platformio",
+        "roc grain moonc wake lake spago pulp conan pio platformio",
         "test",
         "spec",
         "testament",
@@ -193,7 +204,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         idle="--list-tests -t --ListTests -lt",
     ),
     program(
-        "vstest.console nunit3-console nunit-console xunit.console mstest vstest.console.exe",
+        "vstest.console nunit3-console nunit-console xunit.console mstest",
         valued="--where --test",
         narrows="--where --test --TestCaseFilter /TestCaseFilter",
         idle="--explore /ListTests --list-tests /lt",
@@ -203,15 +214,16 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         goal_options="--target -t -Target",
         valued="--configuration",
     ),
-    verb("msbuild", "/t:Test", "/t:test", "/t:VSTest", anywhere=True),
+    verb("msbuild dotnet", "/t:Test", "/t:test", "/t:VSTest", anywhere=True),
     program("msbuild dotnet", requires="-t:Test -t:test -t:VSTest"),
     goal("dotnet", goal_options="--target", requires="--target"),
     verb(
         "swift",
         "test",
-        valued="--filter --skip --package-path -c --configuration --scratch-path "
+        folders="--package-path",
+        valued="--filter --skip -c --configuration --scratch-path "
         "--build-path -Xswiftc -Xcc --num-workers -j --jobs --xunit-output --test-product",
-        narrows="--filter --skip --test-product --package-path",
+        narrows="--filter --skip --test-product",
         idle="--list-tests -l --show-codecov-path",
         other_verbs="list last",
     ),
@@ -237,14 +249,11 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "v2-test",
         "v1-test",
         "new-test",
-        "v2-run test",
-        "run test",
-        "run tests",
-        "run spec",
         valued="--test-option --test-options --test-show-details -w -j",
         narrows="--test-option --test-options",
         idle="--dry-run --only-dependencies",
     ),
+    script("cabal", "run", "v2-run", "new-run"),
     verb(
         "stack",
         "test",
@@ -253,6 +262,8 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         idle="--no-run-tests --dry-run --only-dependencies",
     ),
     verb("stack", "build", "install", requires="--test", idle="--no-run-tests --dry-run"),
+    script("stack", "run"),
+    verb("Setup Setup.hs Setup.lhs", "test"),
     verb(
         "dune jbuilder",
         "test",
@@ -265,11 +276,12 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     verb(
         "zig",
         "test",
-        "build test",
         valued="--test-filter --name -O -target -I --mod --dep",
         narrows="--test-filter",
         idle="--test-no-exec -fno-emit-bin-only",
     ),
+    script("zig", "build", valued="-D --prefix -p"),
+    script("nimble", ""),
     verb("nimble nim", "test", "testament"),
     program("testament"),
     verb(
@@ -282,6 +294,13 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         narrows="--match-test --mt --match-contract --mc --match-path --mp --no-match-test "
         "--no-match-contract --no-match-path",
         idle="-l --list",
+    ),
+    verb(
+        "aiken",
+        "check",
+        valued="-m --match-tests",
+        narrows="-m --match-tests",
+        idle="-S --skip-tests",
     ),
     verb(
         "anchor brownie ape snforge scarb aptos sui algokit",

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.core.testruns.runner import Runner, program, verb
+from app.core.testruns.rows import Runner, program, verb
 
 RUNNERS: Final[tuple[Runner, ...]] = (
     verb(

@@ -2,25 +2,26 @@
 
 from typing import Final
 
-from app.core.testruns.runner import Runner, goal, program, script, verb
+from app.core.testruns.rows import Runner, goal, program, script, verb
 
 _PATTERNS: Final = "-t --testNamePattern --testPathPattern --testPathPatterns"
-_MONOREPO_VALUED: Final = """-w --workspace --prefix -C --dir --filter -F --cwd --scope --projects
+_MONOREPO_VALUED: Final = """-w --workspace --dir --filter -F --scope --projects
     -p --project --exclude --concurrency --parallel-count --base --head --loglevel
     --configuration -c --target -t --targets --tasks"""
 
 RUNNERS: Final[tuple[Runner, ...]] = (
     program(
-        "jest lwc-jest sfdx-lwc-jest",
+        "jest jest-cli lwc-jest sfdx-lwc-jest",
         valued=f"{_PATTERNS} -c --config --coverageDirectory --maxWorkers -w --shard --rootDir "
         "--selectProjects --reporters --changedSince --env --testTimeout --runTestsByPath-file",
         narrows=f"{_PATTERNS} -o --onlyChanged -f --onlyFailures --shard --selectProjects "
         "--changedSince",
         idle="""--listTests --list-tests --showConfig --show-config --init --clearCache
-            --clear-cache""",
+            --clear-cache -v""",
     ),
     program(
         "vitest",
+        verbs="run watch dev",
         valued="-t --testNamePattern -c --config -r --root --project --shard --reporter --pool "
         "--environment --mode --dir --outputFile --changed --bail --maxWorkers",
         narrows="-t --testNamePattern --project --shard --dir --changed",
@@ -33,6 +34,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "--ui -u --extension --ignore -j --jobs -O --reporter-options --file -n",
         narrows="-g --grep -f --fgrep --spec --ignore",
         idle="-V --dry-run --list-files --list-interfaces --list-reporters",
+        other_verbs="init",
     ),
     program(
         "ava",
@@ -84,6 +86,14 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         narrows="-t --tags -n --name",
         idle="-d --dry-run -v",
     ),
+    program(
+        "rstest",
+        verbs="run watch",
+        valued="-t -c --project",
+        narrows="-t --project",
+        other_verbs="list init",
+    ),
+    verb("sf sfdx", "apex run test", "force:apex:test:run"),
     program("testplane hermione", other_verbs="list-tests list-browsers gui init-config"),
     program("elm-test elm-test-rs", other_verbs="init install make"),
     program("protractor", valued="--specs --suite --grep", narrows="--specs --suite --grep"),
@@ -100,7 +110,6 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "cypress cy",
         "run",
         "run-ct",
-        "open",
         "component",
         valued="-s --spec -b --browser -c --config -e --env -C --config-file -r --reporter "
         "-P --project -p --port -k --key --group --tag --ci-build-id -o --reporter-options",
@@ -108,6 +117,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     ),
     program(
         "wdio",
+        verbs="run",
         valued="--spec --suite",
         narrows="--spec --suite --exclude",
         other_verbs="config install repl",
@@ -140,6 +150,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         valued="-c --configuration --include --exclude",
         narrows="--include --exclude",
     ),
+    script("ng", "run", target_piece=1),
     verb(
         "react-scripts craco react-app-rewired tsdx razzle umi umi-test aegir dts kcd-scripts "
         "react-scripts-ts poi wp-scripts max father preact modern backpack-scripts "
@@ -180,14 +191,16 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         narrows="--filter",
         idle="--no-run",
     ),
-    script("deno", "task", valued="-c --config --cwd", idle="-V"),
+    script("node nodejs", goal_options="--run", idle="-v"),
+    script("deno", "task", folders="--cwd", valued="-c --config", idle="-V"),
     verb(
         "bun",
         "test",
-        valued="-t --test-name-pattern --timeout --preload -r --cwd --bail --env-file",
+        valued="-t --test-name-pattern --timeout --preload -r --bail --env-file",
+        folders="--cwd",
         narrows="-t --test-name-pattern",
     ),
-    script("bun", "run", "", valued="--cwd --filter -F --env-file --preload -r"),
+    script("bun", "run", "", folders="--cwd", valued="--filter -F --env-file --preload -r"),
     script(
         "npm",
         "run",
@@ -196,7 +209,8 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "urn",
         direct="test t tst it install-test install-ci-test cit",
         valued=_MONOREPO_VALUED,
-        narrows="-w --workspace --prefix",
+        narrows="-w --workspace",
+        folders="--prefix -C",
         idle="-v --if-not-present -l",
     ),
     script(
@@ -209,8 +223,9 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "recursive",
         "multi run",
         direct="test t tst it install-test",
-        valued="-C --dir --filter -F --reporter --loglevel --workspace-concurrency",
-        narrows="--filter -F -C --dir",
+        folders="-C --dir",
+        valued="--filter -F --reporter --loglevel --workspace-concurrency",
+        narrows="--filter -F",
         idle="-v",
     ),
     script(
@@ -224,7 +239,8 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "workspace *",
         direct="test",
         valued=f"{_MONOREPO_VALUED} --from --include -j --jobs",
-        narrows="--cwd --from --include",
+        narrows="--from --include",
+        folders="--cwd",
         idle="-v",
     ),
     script(
@@ -233,6 +249,8 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "run-many",
         "affected",
         "",
+        target_piece=1,
+        spans_folders=True,
         goal_options="-t --target --targets",
         valued="-p --projects --project --exclude --base --head -c --configuration --parallel",
         narrows="-p --projects --project",
@@ -241,7 +259,9 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     script("nr", "", idle="-v"),
     goal(
         "turbo",
-        valued="--filter -F --concurrency --cache-dir --cwd --log-order --env-mode",
+        spans_folders=True,
+        folders="--cwd",
+        valued="--filter -F --concurrency --cache-dir --log-order --env-mode",
         narrows="--filter -F",
         idle="--dry --dry-run --graph",
         other_verbs="prune gen generate ls login logout link unlink query daemon telemetry",
@@ -250,6 +270,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     script(
         "lerna",
         "run",
+        spans_folders=True,
         valued="--scope --ignore --concurrency --since --npm-client",
         narrows="--scope --ignore --since",
     ),

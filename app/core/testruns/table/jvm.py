@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.core.testruns.runner import Runner, goal, program, verb
+from app.core.testruns.rows import Runner, goal, program, verb
 
 RUNNERS: Final[tuple[Runner, ...]] = (
     goal(
@@ -23,6 +23,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "org.pitest:pitest-maven:mutationCoverage",
         "quarkus:test",
         named=False,
+        spans_folders=True,
         valued="""-pl --projects -f --file -P --activate-profiles -s --settings -gs -T --threads -D
             --define -rf --resume-from -l --log-file -t --toolchains -b --builder""",
         narrows="-pl --projects -Dtest -Dit.test -Dgroups -Dsurefire.includes -DexcludedGroups",
@@ -31,11 +32,14 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     ),
     goal(
         "gradle gradlew",
-        valued="""-p --project-dir -b --build-file -c --settings-file -I --init-script -P -D -g
+        target_piece=-1,
+        spans_folders=True,
+        folders="-p --project-dir",
+        valued="""-b --build-file -c --settings-file -I --init-script -P -D -g
             --gradle-user-home --tests -x --exclude-task --task --max-workers --console
             --configuration
             --include-build --project-cache-dir --warning-mode --priority""",
-        narrows="--tests -p --project-dir",
+        narrows="--tests",
         idle="-m --dry-run -? -v --status --stop --test-dry-run --gui",
         cluster="qsidSwam",
     ),
@@ -78,5 +82,6 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         narrows="--focus --skip",
         idle="--print-config --print-test-plan",
     ),
+    verb("defects4j", "test", "mutation", "coverage"),
     program("karate", valued="-t --tags", narrows="-t --tags"),
 )

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.core.testruns.runner import Runner, program, script, verb
+from app.core.testruns.rows import Runner, program, script, verb
 
 RUNNERS: Final[tuple[Runner, ...]] = (
     program(
@@ -19,6 +19,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     ),
     program(
         "unittest",
+        verbs="discover",
         valued="-k -s -p -t --pattern --start-directory --top-level-directory",
         narrows="-k -s -p --pattern --start-directory",
     ),
@@ -64,6 +65,7 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         narrows="--tag --exclude-tag -k -p --pattern",
     ),
     verb("flask quart", "test"),
+    verb("briefcase", "dev", "run", requires="--test"),
     verb("setup.py", "test", "pytest", "nosetests", "trial", anywhere=True),
     verb(
         "bench",
@@ -95,9 +97,9 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         valued="""--with --with-requirements --with-editable -p --python --group
         --extra --project --directory --env-file --package --index-url --only-group --no-group""",
     ),
-    script("poetry", "run", "poe", valued="-C --directory -P --project"),
+    script("poetry", "run", "poe", folders="-C --directory -P --project"),
     script("pipenv", "run"),
     script("pixi", "run", "r", "task run", valued="-e --environment --manifest-path -p --platform"),
-    script("poe poethepoet", "", valued="-C --root --directory -e --executor"),
+    script("poe poethepoet", "", folders="-C --root --directory", valued="-e --executor"),
     script("conda-project anaconda-project", "run"),
 )

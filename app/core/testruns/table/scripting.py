@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.core.testruns.runner import Runner, goal, program, script, verb
+from app.core.testruns.rows import Runner, goal, program, script, verb
 
 RUNNERS: Final[tuple[Runner, ...]] = (
     program(
@@ -51,14 +51,17 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         "testunit",
         valued="-n --name -e --environment -s --seed",
         narrows="-n --name",
+        idle="--dry-run --init",
     ),
     goal(
         "rake",
         "cucumber",
         "parallel:features",
-        valued="-f --rakefile -I -r --require -C --directory -j -R",
+        folders="-C --directory",
+        valued="-f --rakefile -I -r --require -j -R",
         idle="-n --dry-run -T --tasks -P --prereqs -D --describe -W --where -V -A",
     ),
+    verb("zeus", "test", "rspec", "cucumber"),
     goal("thor"),
     verb("knapsack_pro", "rspec", "minitest", "queue:rspec", "queue:minitest"),
     verb("mutant", "run"),
@@ -106,17 +109,18 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         idle="--list-tests --list-groups --list-suites",
     ),
     script(
-        "composer composer.phar",
+        "composer",
         "run",
         "run-script",
         "",
         "exec",
-        valued="-d --working-dir --timeout",
-        narrows="-d --working-dir",
+        folders="-d --working-dir",
+        valued="--timeout",
         idle="-l -V",
     ),
     verb("sail", "test", "phpunit", "pest", "dusk", "artisan test", "art test", "composer test"),
     program("run-tests.php"),
+    verb("drush", "test-run", "test:run"),
     verb(
         "mix",
         "test",
@@ -170,8 +174,9 @@ RUNNERS: Final[tuple[Runner, ...]] = (
     program(
         "busted vusted",
         valued="-p --pattern -t --tags --exclude-tags --filter --filter-out -o --output -r --run "
-        "-m --lpath -C --directory -f --config-file --repeat --name --exclude-names-file --lua",
+        "-m --lpath -f --config-file --repeat --name --exclude-names-file --lua",
         narrows="-p --pattern -t --tags --exclude-tags --filter --filter-out --name",
+        folders="-C --directory",
         idle="-l --list",
     ),
     program("luaunit lunit lust"),

@@ -2,18 +2,20 @@
 
 from typing import Final
 
-from app.core.testruns.runner import Runner, goal, script, verb
+from app.core.testruns.rows import Runner, goal, script, verb
 
 RUNNERS: Final[tuple[Runner, ...]] = (
     goal(
         "just",
-        valued="-f --justfile -d --working-directory --set --shell --color --dotenv-path",
+        folders="-d --working-directory",
+        valued="-f --justfile --set --shell --color --dotenv-path",
         idle="-l --list -n --dry-run --show -s --summary --dump --evaluate --choose --variables "
         "--edit -e --usage",
     ),
     goal(
         "task go-task",
-        valued="-d --dir -t --taskfile -C --concurrency -o --output -I --interval",
+        folders="-d --dir",
+        valued="-t --taskfile -C --concurrency -o --output -I --interval",
         idle="-l --list -n --dry --dry-run -a --list-all --summary --status --init -i",
     ),
     goal(
@@ -21,15 +23,33 @@ RUNNERS: Final[tuple[Runner, ...]] = (
         valued="-c --collection -r --search-root -H --hosts -f --config -T",
         idle="-l --list -R --dry -D -V",
     ),
-    goal("doit", valued="-f --file -d --dir -n --process", idle="list help"),
+    goal(
+        "doit",
+        folders="-d --dir",
+        valued="-f --file -n --process",
+        other_verbs="clean dumpdb forget help ignore info list reset-dep strace tabcompletion",
+    ),
     goal("grunt", valued="--gruntfile --base --tasks", idle="-V"),
-    goal("gulp", valued="-f --gulpfile --cwd", idle="-T --tasks --tasks-simple --tasks-json -v"),
+    goal(
+        "gulp",
+        folders="--cwd",
+        valued="-f --gulpfile",
+        idle="-T --tasks --tasks-simple --tasks-json -v",
+    ),
     goal("jake", valued="-f -C", idle="-T -ls"),
     script(
-        "mise rtx", "run", "r", "task run", "tasks run", "", valued="-C --cd -j --jobs --env -E"
+        "mise rtx",
+        "run",
+        "r",
+        "task run",
+        "tasks run",
+        "",
+        folders="-C --cd",
+        valued="-j --jobs --env -E",
     ),
     goal(
         "moon",
+        target_piece=-1,
         other_verbs="query docker generate setup sync",
         valued="--affected-by --concurrency -c --log",
     ),
