@@ -81,6 +81,7 @@ async def serve(chosen: Options, root: Path) -> None:
     ) as box:
         server = uvicorn.Server(uvicorn.Config(
             box.asgi, lifespan="off", log_level="error", access_log=False,
+            date_header=False,  # the box has its own
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         ))
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from email.utils import format_datetime
 
 import httpx
 from starlette.requests import Request
@@ -14,6 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from app.githubbox import (
+    graphql,
     rest_app,
     rest_checks,
     rest_comments,
@@ -21,25 +24,31 @@ from app.githubbox import (
     rest_labels,
     rest_pulls,
     rest_repositories,
+    rest_reviews,
     smarthttp,
 )
 from app.githubbox.control import Control
 from app.githubbox.events import Events
 from app.githubbox.faults import Fault, Faults
-from app.githubbox.http import Call, Refused, Reply, etag
-from app.githubbox.identity import BadCredentials, Caller, Identity
+from app.githubbox.http import DOCUMENTATION, Call, Refused, Reply, etag
+from app.githubbox.identity import BadCredentials, Caller, Identity, Suspended
 from app.githubbox.pages import Pages
 from app.githubbox.recorder import Recorder
+from app.githubbox.registration import Registration
 from app.githubbox.render import Render
 from app.githubbox.routing import Router, authorise
 from app.githubbox.state import Json, World
 from app.githubbox.webhooks import Webhooks
 
+_BY_NAME = re.compile(r"/repos/([^/]+/[^/]+)(?=/|$)")
+_ISSUE = re.compile(r"/repos/([^/]+/[^/]+)/issues/([0-9]+)(?=/|$)")
+_BY_ID = re.compile(r"/repositories/([0-9]+)(?=/|$)")
 MAX_BODY_BYTES = 10_000_000
 CALLS_PER_HOUR = 15_000
 MAX_UNKNOWN = 1_000
 _MODULES = (
-    rest_app, rest_checks, rest_comments, rest_issues, rest_labels, rest_pulls, rest_repositories
+    graphql, rest_app, rest_checks, rest_comments, rest_issues, rest_labels, rest_pulls,
+    rest_repositories, rest_reviews,
 )
 
 
@@ -65,6 +74,9 @@ class Application:
         self._parts = parts
         self._router = Router(route for module in _MODULES for route in module.ROUTES)
         self._pages = Pages(parts.world, parts.render)
+        self._registration = Registration(
+            parts.identity, parts.render, parts.events, parts.webhooks, self._pages
+        )
         self._control = Control(parts.world, parts.identity, parts.render, parts.events,
                                 parts.webhooks, parts.faults, self.perform)
         self._used: dict[str, int] = {}
@@ -84,12 +96,16 @@ class Application:
         if response is None:
             await _drop(send)
         else:
+            response.headers["Date"] = format_datetime(self._parts.world.now(), usegmt=True)
             await response(scope, receive, send)
 
     async def _answer_with(
         self, fault: Fault | None, request: Request, raw_path: str
     ) -> Response | None:
         """The answer, or what a fault makes of it; None cuts the connection."""
+        if fault is not None and fault.kind == "order":
+            await self._control.order(fault.order, fault.body)
+            return await self._answer(request, raw_path)
         if fault is None or fault.kind == "slow":
             await asyncio.sleep(fault.seconds if fault else 0)
             return await self._answer(request, raw_path)
@@ -109,16 +125,46 @@ class Application:
     async def _answer(self, request: Request, raw_path: str) -> Response:
         git = smarthttp.ROUTE.fullmatch(raw_path)
         if git:
-            repository = self._parts.world.repository(f"{git['owner']}/{git['repo']}")
+            name, world = f"{git['owner']}/{git['repo']}", self._parts.world
+            repository = world.repository(name) or world.moved(name)
             return await smarthttp.serve(
                 request, repository, git["service"], self._parts.identity, self._parts.events,
                 self._parts.world.now(),
             )
+        page = await self._registration.answer(request, raw_path)
+        if page is not None:
+            return page
         if request.method == "GET" and self._router.find("GET", raw_path) is None:
             page = await self._pages.answer(request, raw_path)
             if page is not None:
                 return page
-        return await self._rest(request, raw_path)
+        present = self._present_path(raw_path)
+        if present is None:
+            return await self._rest(request, raw_path)
+        if raw_path.startswith("/repositories/"):
+            return await self._rest(request, present)
+        location = f"{self._parts.render.url}{present}"
+        moved = {"message": "Moved Permanently", "url": location}
+        return _json(301, moved | {"documentation_url": DOCUMENTATION}, {"Location": location})
+
+    def _present_path(self, raw_path: str) -> str | None:
+        """Where what lies below a former name, or below an id, is to be had; None: right here."""
+        world = self._parts.world
+        if named := _BY_NAME.match(raw_path):
+            repository = world.moved(named[1])
+            if repository is not None:
+                return f"/repositories/{repository.id}{raw_path[named.end():]}"
+        if issue := _ISSUE.match(raw_path):
+            repository = world.repository(issue[1])
+            there = repository.transferred.get(int(issue[2])) if repository else None
+            if there is not None:
+                target, number = there
+                return f"/repos/{target.full_name}/issues/{number}{raw_path[issue.end():]}"
+        if numbered := _BY_ID.match(raw_path):
+            for one in world.repositories.values():
+                if one.id == int(numbered[1]):
+                    return f"/repos/{one.full_name}{raw_path[numbered.end():]}"
+        return None
 
     async def _rest(self, request: Request, raw_path: str) -> Response:
         """One REST exchange from the credential to the headers that every answer carries."""
@@ -132,6 +178,9 @@ class Application:
             reply = await self.perform(
                 caller, request.method, raw_path, query, request.headers, _as_object(body), rate
             )
+        except Suspended:
+            refused = Refused(403, "This installation has been suspended")
+            reply = Reply(refused.status, refused.body)
         except BadCredentials:
             refused = Refused(401, "Bad credentials")
             reply = Reply(refused.status, refused.body)

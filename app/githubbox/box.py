@@ -37,6 +37,8 @@ _CONFIGURATION = """
 [uploadpack]
 	allowFilter = true
 	allowAnySHA1InWant = true
+[receive]
+	hideRefs = refs/pull
 [gc]
 	auto = 0
 """
@@ -121,7 +123,8 @@ class Box:
         now = self.world.now()
         repository = Repository(
             self.world.next_id(), owner, name, BareRepository(path), now, now, private,
-            head.strip(), labels=[Label(self.world.next_id(), *one) for one in _LABELS],
+            default_branch=head.strip(),
+            labels=[Label(self.world.next_id(), *one) for one in _LABELS],
         )
         self.world.repositories[full_name.lower()] = repository
         return repository

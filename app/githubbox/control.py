@@ -7,6 +7,8 @@ import html
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
 from typing import Protocol
 from urllib.parse import parse_qsl
 
@@ -17,8 +19,9 @@ from app.githubbox.events import Events
 from app.githubbox.faults import Faults
 from app.githubbox.http import Refused, Reply
 from app.githubbox.identity import AsUser, Caller, Identity
+from app.githubbox.moods import Moods
 from app.githubbox.render import Render
-from app.githubbox.state import Issue, Json, Repository, Role, User, World
+from app.githubbox.state import CheckRun, Issue, Json, Repository, Role, User, World
 from app.githubbox.webhooks import Webhooks
 
 MAX_IDLE_SECONDS = 60.0
@@ -43,15 +46,25 @@ class Control:
         self._orders: dict[tuple[str, str], Callable[[Json], Awaitable[object]]] = {
             ("POST", "faults"): self._add_fault,
             ("POST", "webhook"): self._set_webhook,
+            ("POST", "webhook_secret"): self._set_webhook_secret,
+            ("POST", "keys"): self._add_key,
+            ("POST", "forget_key"): self._forget_key,
+            ("POST", "app"): self._change_app,
+            ("POST", "clock"): self._move_clock,
             ("POST", "ping"): self._ping,
-            ("POST", "installation"): self._installation,
+            ("POST", "age_deliveries"): self._age_deliveries,
             ("POST", "protect"): self._protect,
             ("POST", "visibility"): self._visibility,
+            ("POST", "fork"): self._fork,
             ("POST", "users"): self._add_user,
+            ("POST", "teams"): self._set_team,
             ("POST", "silently"): self._silently,
             ("POST", "check_action"): self._check_action,
+            ("POST", "foreign_check"): self._foreign_check,
             ("POST", "delete_issue"): self._delete_issue,
+            ("POST", "transfer_issue"): self._transfer_issue,
             ("POST", "sub_issue"): self._add_sub_issue,
+            **Moods(world, identity, render, events).orders,
         }
 
     async def answer(self, request: Request, raw_path: str, unknown: list[str]) -> Response:
@@ -85,7 +98,13 @@ class Control:
         except (ValueError, KeyError) as error:
             return JSONResponse({"message": f"{name}: {error}"}, 400)
 
+    async def order(self, name: str, body: Json) -> None:
+        """Carry out what somebody would have POSTed to `/_box/…` at this instant."""
+        await self._orders["POST", name](body)
+
     async def _add_fault(self, body: Json) -> Json:
+        if body.get("kind") == "order" and ("POST", str(body.get("order"))) not in self._orders:
+            raise ValueError(f"order is {body.get('order')!r}, which is none of `/_box/…`")
         return self._faults.add(body).describe()
 
     async def _set_webhook(self, body: Json) -> Json:
@@ -95,15 +114,46 @@ class Control:
         self._webhooks.url = url
         return {"url": url}
 
+    async def _set_webhook_secret(self, body: Json) -> Json:
+        secret = str(body["secret"])
+        if not secret:
+            raise ValueError("secret is empty")
+        self._webhooks.secret = secret
+        return {}
+
+    async def _add_key(self, body: Json) -> Json:
+        """The App's owner makes a further private key."""
+        fingerprint, pem = await asyncio.to_thread(self._identity.app.new_key)
+        return {"fingerprint": fingerprint, "private_key": pem.decode()}
+
+    async def _forget_key(self, body: Json) -> Json:
+        """The App's owner deletes a private key: what it signed is worthless at once."""
+        keys = self._identity.app.keys
+        fingerprint = body.get("fingerprint", next(iter(keys)))
+        del keys[fingerprint]
+        return {"keys": list(keys)}
+
+    async def _change_app(self, body: Json) -> Json:
+        """The App's owner changes what it asks for: `permissions`, `events`."""
+        app = self._identity.app
+        app.permissions = dict(body.get("permissions", app.permissions))
+        app.events = tuple(body.get("events", app.events))
+        return {"permissions": app.permissions, "events": app.events}
+
+    async def _move_clock(self, body: Json) -> Json:
+        """GitHub's clock goes ahead of where it is by `seconds`, or back."""
+        before, shift = self._world.clock, timedelta(seconds=float(body["seconds"]))
+        self._world.clock = lambda: before() + shift
+        return {"now": self._world.now().isoformat()}
+
     async def _ping(self, body: Json) -> Json:
         url = self._webhooks.url or ""
         self._events.ping(self._webhooks.hook_id, url, self._render.owner())
         return {}
 
-    async def _installation(self, body: Json) -> Json:
-        repositories = list(self._world.repositories.values())
-        self._events.installation(str(body["action"]), repositories, self._render.owner())
-        return {}
+    async def _age_deliveries(self, body: Json) -> Json:
+        """Everything that was delivered or failed so far did so `days` earlier."""
+        return {"deliveries": self._webhooks.grow_old(timedelta(days=float(body["days"])))}
 
     async def _protect(self, body: Json) -> Json:
         repository = self._repository(body)
@@ -115,10 +165,34 @@ class Control:
         repository.private = bool(body["private"])
         return {"private": repository.private}
 
+    async def _fork(self, body: Json) -> Json:
+        """Somebody forks a repository to their own account, where the App is not installed."""
+        parent, owner = self._repository(body), self._user(body)
+        name = f"{owner.login}/{parent.name}"
+        if self._world.repository(name) is not None:
+            raise ValueError(f"{name} exists")
+        async with parent.git.lock:
+            git = await parent.git.copied(parent.git.path.parents[1] / f"{name}.git")
+        now = self._world.now()
+        self._world.repositories[name.lower()] = Repository(
+            self._world.next_id(), owner, parent.name, git, now, now, parent.private,
+            installed=False, default_branch=parent.default_branch, parent=parent,
+        )
+        return {"full_name": name}
+
     async def _add_user(self, body: Json) -> Json:
         """A person with a permission from now on; known ones keep their earlier tokens too."""
         user = self._world.add_user(str(body["login"]), Role.named(str(body["permission"])))
         return {"login": user.login, "token": self._identity.user_token(user)}
+
+    async def _set_team(self, body: Json) -> Json:
+        """Who is in a team from now on; with nobody in it there is no such team."""
+        org, slug, logins = str(body["org"]), str(body["team"]), body["members"]
+        if not isinstance(logins, list):
+            raise ValueError("members is a list of logins")
+        members = [self._user({"user": login}) for login in logins]
+        self._world.teams[f"{org}/{slug}".lower()] = members
+        return {"org": org, "team": slug, "members": [one.login for one in members]}
 
     async def _silently(self, body: Json) -> Json:
         """Do a REST call of which no webhook tells."""
@@ -148,6 +222,26 @@ class Control:
                                      requested_action={"identifier": identifier})
         return {}
 
+    async def _foreign_check(self, body: Json) -> Json:
+        """Another App that is installed in the repository completes a check run on `ref`."""
+        repository, app = self._repository(body), str(body.get("app", "ci-box"))
+        sha = await repository.git.resolve(str(body["ref"]))
+        if sha is None:
+            raise ValueError(f"{repository.full_name} has no commit {body['ref']!r}")
+        sender = self._identity.other_app(app).bot
+        now = self._world.now()
+        check = CheckRun(
+            self._world.next_id(), str(body["name"]), sha, "completed", now,
+            conclusion=str(body["conclusion"]), completed_at=now,
+            title=str(body.get("title", body["name"])), summary=str(body.get("summary", "")),
+            app_slug=app,
+        )
+        repository.suites.setdefault(sha, self._world.next_id())
+        repository.checks[check.id] = check
+        events = self._events.silenced() if body.get("silent") else self._events
+        await events.check_run("completed", repository, check, sender)
+        return {"id": check.id, "head_sha": sha}
+
     async def _delete_issue(self, body: Json) -> Json:
         """Only people can delete an issue, and not by REST; afterwards REST answers 410."""
         repository = self._repository(body)
@@ -156,6 +250,21 @@ class Control:
         repository.deleted.add(issue.number)
         self._events.issues("deleted", repository, issue, self._user(body))
         return {}
+
+    async def _transfer_issue(self, body: Json) -> Json:
+        """Only people can do this too; afterwards REST redirects to the other repository."""
+        repository, target = self._repository(body), self._repository({"repository": body["to"]})
+        issue = self._issue(repository, body["number"])
+        moved = replace(issue, number=target.next_number(), labels=[])
+        del repository.issues[issue.number]
+        target.issues[moved.number] = moved
+        repository.transferred[issue.number] = target, moved.number
+        self._events.issues(
+            "transferred", repository, issue, self._user(body),
+            changes={"new_issue": self._render.issue(target, moved),
+                     "new_repository": self._render.repository(target)},
+        )
+        return {"number": moved.number}
 
     async def _add_sub_issue(self, body: Json) -> Json:
         repository = self._repository(body)

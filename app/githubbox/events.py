@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.githubbox.git import EMPTY_TREE, NOTHING, Commit
-from app.githubbox.identity import EVENTS
 from app.githubbox.render import Render, instant
 from app.githubbox.render_git import GitRender
 from app.githubbox.state import (
@@ -14,14 +13,18 @@ from app.githubbox.state import (
     Issue,
     Json,
     Label,
+    LineComment,
     Pull,
     Repository,
     Review,
+    Status,
     User,
 )
 
 MAX_PUSH_COMMITS = 50
 """The newest commits of a push that its payload lists (GitHub: 2,048)."""
+MAX_STATUS_BRANCHES = 10
+"""That hold the commit and that a status names."""
 Send = Callable[[str, Json], None]
 
 
@@ -38,8 +41,11 @@ class Events:
         return Events(self._render, lambda event, payload: None)
 
     def _emit(self, event: str, repository: Repository | None, sender: User, payload: Json) -> None:
-        installation = {"id": self._render.identity.installation_id,
-                        "node_id": f"IN_{self._render.identity.installation_id}"}
+        further = repository.installation_id if repository else None
+        if repository and not repository.installed:
+            return
+        number = further or self._render.identity.installation_id
+        installation = {"id": number, "node_id": f"IN_{number}"}
         body = payload | {"sender": self._render.user(sender), "installation": installation}
         if repository:
             body["repository"] = self._render.repository(repository)
@@ -47,26 +53,38 @@ class Events:
 
     def ping(self, hook_id: int, url: str, sender: User) -> None:
         now = instant(self._render.identity.world.now())
+        app = self._render.identity.app
         hook: Json = {
-            "type": "App", "id": hook_id, "name": "web", "active": True, "events": list(EVENTS),
+            "type": "App", "id": hook_id, "name": "web", "active": True,
+            "events": list(app.events),
             "config": {"content_type": "json", "insecure_ssl": "0", "secret": "********",
                        "url": url},
-            "created_at": now, "updated_at": now, "app_id": self._render.identity.app_id,
+            "created_at": now, "updated_at": now, "app_id": app.id,
             "deliveries_url": f"{self._render.url}/app/hook/deliveries",
         }
         payload = {"zen": "Keep it logically awesome.", "hook_id": hook_id, "hook": hook}
         self._emit("ping", None, sender, payload)
 
-    def installation(self, action: str, repositories: list[Repository], sender: User) -> None:
-        listed = [
-            {"id": one.id, "node_id": f"R_{one.id}", "name": one.name, "full_name": one.full_name,
-             "private": one.private}
-            for one in repositories
-        ]
+    def installation(self, action: str, repositories: list[Repository], sender: User,
+                     further: int | None = None) -> None:
         self._send("installation", {
             "action": action,
+            "installation": self._render.installation(further),
+            "repositories": [_short(one) for one in repositories],
+            "requester": None,
+            "sender": self._render.user(sender),
+        })
+
+    def installation_repositories(
+        self, action: str, repositories: list[Repository], sender: User
+    ) -> None:
+        changed = [_short(one) for one in repositories]
+        self._send("installation_repositories", {
+            "action": action,
             "installation": self._render.installation(),
-            "repositories": listed,
+            "repository_selection": "selected",
+            "repositories_added": changed if action == "added" else [],
+            "repositories_removed": changed if action == "removed" else [],
             "requester": None,
             "sender": self._render.user(sender),
         })
@@ -124,13 +142,26 @@ class Events:
         })
 
     async def pull_request_review(self, action: str, repository: Repository, issue: Issue,
-                                  pull: Pull, review: Review, sender: User) -> None:
+                                  pull: Pull, review: Review, sender: User,
+                                  **more: object) -> None:
         body = self._git.review(repository, issue, review)
         self._emit("pull_request_review", repository, sender, {
             "action": action,
             "pull_request": await self._git.pull(repository, issue, pull),
             # webhooks write the state of a review in small letters, the REST answers in capitals
             "review": body | {"state": review.state.lower()},
+            **more,
+        })
+
+    async def pull_request_review_comment(
+        self, action: str, repository: Repository, issue: Issue, pull: Pull, line: LineComment,
+        sender: User, **more: object,
+    ) -> None:
+        self._emit("pull_request_review_comment", repository, sender, {
+            "action": action,
+            "pull_request": await self._git.pull(repository, issue, pull),
+            "comment": self._git.line_comment(repository, issue, line),
+            **more,
         })
 
     async def check_run(self, action: str, repository: Repository, check: CheckRun, sender: User,
@@ -142,11 +173,34 @@ class Events:
             "id": suite_id, "node_id": f"CS_{suite_id}", "head_branch": None,
             "head_sha": check.head_sha, "status": check.status, "conclusion": check.conclusion,
             "url": self._render.api_url(repository, f"/check-suites/{suite_id}"),
-            "before": None, "after": None, "pull_requests": pulls, "app": self._render.app(),
+            "before": None, "after": None, "pull_requests": pulls,
+            "app": self._render.app_of(check),
             "created_at": instant(check.started_at), "updated_at": instant(check.started_at),
         }
         payload = {"action": action, "check_run": body | {"check_suite": suite}, **more}
         self._emit("check_run", repository, sender, payload)
+
+    def repository(self, action: str, repository: Repository, sender: User, changes: Json) -> None:
+        payload = {"action": action, "changes": changes}
+        self._emit("repository", repository, sender, payload)
+
+    async def status(self, repository: Repository, status: Status) -> None:
+        commit = self._git.commit(repository, await repository.git.commit(status.sha))
+        refs = (await repository.git.refs()).items()
+        heads = [
+            ref.removeprefix("refs/heads/") for ref, sha in refs
+            if ref.startswith("refs/heads/") and await repository.git.contains(sha, status.sha)
+        ]
+        body = self._render.status(repository, status)
+        kept = ("id", "target_url", "context", "description", "state", "created_at", "updated_at")
+        url = self._render.api_url(repository, f"/commits/{status.sha}")
+        self._emit("status", repository, status.creator, {name: body[name] for name in kept} | {
+            "sha": status.sha, "name": repository.full_name, "commit": commit,
+            "branches": [
+                {"name": name, "commit": {"sha": status.sha, "url": url}, "protected": False}
+                for name in heads[:MAX_STATUS_BRANCHES]
+            ],
+        })
 
     def label(self, action: str, repository: Repository, label: Label, sender: User) -> None:
         payload = {"action": action, "label": self._render.label(repository, label)}
@@ -188,6 +242,11 @@ class Events:
             "removed": [one.path for one in files if one.status == "removed"],
             "modified": [one.path for one in files if one.status not in ("added", "removed")],
         }
+
+
+def _short(repository: Repository) -> Json:
+    return {"id": repository.id, "node_id": f"R_{repository.id}", "name": repository.name,
+            "full_name": repository.full_name, "private": repository.private}
 
 
 def address(user: User) -> str:

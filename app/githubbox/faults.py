@@ -15,9 +15,10 @@ from typing import Literal, get_args
 from app.githubbox.state import Json
 
 RestKind = Literal[
-    "error", "timeout", "primary_limit", "secondary_limit", "slow", "unauthorized", "token_expired"
+    "error", "timeout", "primary_limit", "secondary_limit", "slow", "unauthorized",
+    "token_expired", "order",
 ]
-HookKind = Literal["lost", "doubled", "late", "shuffled"]
+HookKind = Literal["lost", "doubled", "late", "shuffled", "unreachable"]
 REST_KINDS: tuple[RestKind, ...] = get_args(RestKind)
 HOOK_KINDS: tuple[HookKind, ...] = get_args(HookKind)
 MAX_FAULT_SECONDS = 600.0
@@ -43,6 +44,10 @@ class Fault:
     retry_after: int | None
     """Seconds; None leaves the header away."""
     remaining: int | None
+    order: str
+    """Of an `order`: which one of `/_box/…` is carried out just before the call is answered."""
+    body: Json
+    """Of the order."""
     fired: int = 0
 
     def describe(self) -> Json:
@@ -63,9 +68,9 @@ class Faults:
 
     def add(self, description: Json) -> Fault:
         """Switch a fault on. Keys: kind, method, path, event, status, phase, seconds, retry_after,
-        count; only `kind` is needed. BadFault for anything else."""
+        count, order, body; only `kind` is needed. BadFault for anything else."""
         known = {"kind", "method", "path", "event", "status", "phase", "seconds", "retry_after",
-                 "count"}
+                 "count", "order", "body"}
         if unknown := set(description) - known:
             raise BadFault(f"unknown keys {sorted(unknown)}; known are {sorted(known)}")
         kinds: dict[object, RestKind | HookKind] = {name: name for name in REST_KINDS + HOOK_KINDS}
@@ -81,7 +86,8 @@ class Faults:
             _pattern(description, "event"),
             _whole(description, "status") or _default_status(kind), phase == "after",
             _seconds(description), _whole(description, "retry_after"),
-            _whole(description, "count"),
+            _whole(description, "count"), str(description.get("order", "")),
+            description.get("body") or {},
         )
         self._faults.append(fault)
         return fault

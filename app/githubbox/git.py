@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -134,7 +135,8 @@ class BareRepository:
 
     async def refs(self) -> dict[str, str]:
         """Every branch and tag by its full name, with the SHA it points to."""
-        listing = await self._git("for-each-ref", "--format=%(refname) %(objectname)")
+        kinds = ("refs/heads/", "refs/tags/")
+        listing = await self._git("for-each-ref", "--format=%(refname) %(objectname)", *kinds)
         return dict(line.split(" ", 1) for line in listing.splitlines())
 
     async def resolve(self, name: str) -> str | None:
@@ -239,6 +241,20 @@ class BareRepository:
     async def valid_name(self, ref: str) -> bool:
         code, _, _ = await run("check-ref-format", ref, cwd=self.path)
         return code == 0
+
+    async def set_pull(self, number: int, sha: str) -> None:
+        """Let `refs/pull/N/head` follow the head of a pull request; nobody else moves it."""
+        await self._git("update-ref", f"refs/pull/{number}/head", sha)
+
+    async def copied(self, path: Path) -> BareRepository:
+        """A copy, hook and all; the references of pull requests stay behind."""
+        await asyncio.to_thread(shutil.copytree, self.path, path)
+        await asyncio.to_thread(shutil.rmtree, path / "refs" / "pull", ignore_errors=True)
+        return BareRepository(path)
+
+    async def take(self, other: BareRepository, sha: str) -> None:
+        """Have a commit of a fork, and all that it rests on."""
+        await self._git("fetch", "--quiet", "--no-write-fetch-head", str(other.path), sha)
 
     async def move(self, ref: str, new: str, old: str) -> None:
         """Set a reference from `old` to `new` (NOTHING: there is none); GitFailed if it moved."""

@@ -43,8 +43,14 @@ def not_found() -> Refused:
     return Refused(404, "Not Found")
 
 
-def forbidden() -> Refused:
-    return Refused(403, "Resource not accessible by integration")
+def forbidden(*needed: str) -> Refused:
+    """`needed`: permissions as `issues=write`, each of which is enough."""
+    headers = {"X-Accepted-GitHub-Permissions": "; ".join(needed)} if needed else {}
+    return Refused(403, "Resource not accessible by integration", headers=headers)
+
+
+def issues_disabled() -> Refused:
+    return Refused(410, "Issues has been disabled in this repository.")
 
 
 def invalid(resource: str, name: str, code: str = "invalid", message: str | None = None) -> Refused:
@@ -176,7 +182,7 @@ class Call:
         """Would this caller be allowed what takes that role, or that permission for an App?"""
         match self.caller:
             case AsUser(user):
-                return user.role >= role
+                return self.repository.role(user) >= role
             case AsInstallation():
                 return self.caller.may(permission, level)
             case _:
@@ -199,6 +205,8 @@ class Call:
     def issue(self) -> Issue:
         number = self.number("issue_number")
         found = self.repository.issues.get(number)
+        if not self.repository.has_issues and not (found and found.pull):
+            raise issues_disabled()
         if number in self.repository.deleted:
             raise Refused(410, "This issue was deleted")
         if found is None:

@@ -1,37 +1,36 @@
-"""Who is calling: the App, one of its installation tokens, a person, or nobody."""
+"""Who is calling: an App, a token of the installed App, a person, or nobody."""
 
 from __future__ import annotations
 
 import base64
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache
 
 import jwt
-from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from app.githubbox.state import Repository, Role, User, World
+from app.githubbox.apps import App, Apps, first_key
+from app.githubbox.state import Json, Repository, Role, User, World
 
 SLUG = "squadron-box"
 TOKEN_LIFE = timedelta(hours=1)
 MAX_JWT_LIFE = timedelta(minutes=10)
 CLOCK_SKEW = timedelta(seconds=60)
 DEFAULT_PERMISSIONS: Mapping[str, str] = {
-    "checks": "write", "contents": "write", "issues": "write", "metadata": "read",
-    "pull_requests": "write", "statuses": "write",
+    "checks": "write", "contents": "write", "issues": "write", "members": "read",
+    "metadata": "read", "pull_requests": "write", "statuses": "write",
 }
-EVENTS = (
-    "check_run", "check_suite", "issue_comment", "issue_dependencies", "issues", "label",
-    "pull_request", "pull_request_review", "push", "sub_issues",
-)
 _LEVELS = {"read": 1, "write": 2, "admin": 3}
 
 
 class BadCredentials(Exception):
     """The caller showed something that is not, or no longer, a valid credential."""
+
+
+class Suspended(BadCredentials):
+    """The token is good, but its installation is suspended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,9 @@ class Nobody:
 
 @dataclass(frozen=True, slots=True)
 class AsApp:
-    """The App itself, by a JWT signed with its private key."""
+    """An App itself, by a JWT signed with one of its private keys."""
+
+    app: App
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class AsInstallation:
     repository_ids: frozenset[int] | None
     """None: all repositories of the installation."""
     expires_at: datetime
+    installation_id: int | None = None
+    """As `Repository.installation_id`."""
 
     def may(self, permission: str, level: str) -> bool:
         return _LEVELS.get(self.permissions.get(permission, ""), 0) >= _LEVELS[level]
@@ -70,7 +73,9 @@ def sees(caller: Caller, repository: Repository) -> bool:
     """May this caller know that the repository exists?"""
     match caller:
         case AsInstallation():
-            return caller.repository_ids is None or repository.id in caller.repository_ids
+            in_reach = caller.repository_ids is None or repository.id in caller.repository_ids
+            is_own = repository.installation_id == caller.installation_id
+            return repository.installed and in_reach and is_own
         case AsUser():
             return not repository.private or caller.user.role >= Role.READ
         case Nobody() | AsApp():
@@ -78,29 +83,87 @@ def sees(caller: Caller, repository: Repository) -> bool:
 
 
 @dataclass(slots=True)
+class Condition:
+    """What the owner of an installation has made of it."""
+
+    is_installed: bool = True
+    suspended_at: datetime | None = None
+    withheld: frozenset[str] = frozenset()
+    """Permissions of the App that the owner has not granted."""
+
+
+@dataclass(slots=True)
 class Identity:
-    """The App with its key, its one installation, and every token that was handed out."""
+    """All Apps, the one of them that is installed, and every token that was handed out."""
 
     world: World
-    permissions: Mapping[str, str] = field(default_factory=lambda: DEFAULT_PERMISSIONS)
-    app_id: int = 0
+    permissions: InitVar[Mapping[str, str]] = DEFAULT_PERMISSIONS
+    apps: Apps = field(default_factory=Apps)
+    app: App = field(init=False)
+    """The App that has the box's one installation."""
     installation_id: int = 0
-    bot: User = field(init=False)
+    further: dict[int, User] = field(default_factory=dict)
+    """Further installations of the App, and whose they are."""
+    _conditions: dict[int | None, Condition] = field(default_factory=dict)
     private_key_pem: bytes = field(init=False)
-    _public_key: rsa.RSAPublicKey = field(init=False)
+    """Of the App that the box starts with."""
     _tokens: dict[str, AsInstallation | AsUser] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.app_id = self.world.next_id()
+    def __post_init__(self, permissions: Mapping[str, str]) -> None:
+        app_id = self.world.next_id()
         self.installation_id = self.world.next_id()
-        self.bot = self.world.add_user(f"{SLUG}[bot]", kind="Bot")
-        key = _key()
-        self._public_key = key.public_key()
-        self.private_key_pem = key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
+        bot = self.world.add_user(f"{SLUG}[bot]", kind="Bot")
+        self.app = self.apps.add(App(
+            app_id, "Squadron in the box", SLUG, "http://box.localhost", bot, None, permissions,
+        ))
+        _, self.private_key_pem = self.app.add_key(first_key())
+
+    @property
+    def app_id(self) -> int:
+        """Of the installed App."""
+        return self.app.id
+
+    def condition(self, further: int | None) -> Condition:
+        """Of the further installation of that number; None: of the first."""
+        return self._conditions.setdefault(further, Condition())
+
+    def granted(self, further: int | None) -> Mapping[str, str]:
+        """What the App may do in an installation."""
+        asked, withheld = self.app.permissions.items(), self.condition(further).withheld
+        return {name: level for name, level in asked if name not in withheld}
+
+    @property
+    def bot(self) -> User:
+        """The account of the installed App."""
+        return self.app.bot
+
+    def install(self, app: App) -> None:
+        """The App takes the place of the one that was installed, whose tokens are worthless now."""
+        self.app = app
+        self.installation_id = self.world.next_id()
+        self._tokens = {
+            token: holder for token, holder in self._tokens.items() if isinstance(holder, AsUser)
+        }
+
+    def install_further(self, owner: User) -> int:
+        """The App is installed at one more account, for all of its repositories."""
+        number = self.world.next_id()
+        self.further[number] = owner
+        for repository in self.world.repositories.values():
+            if repository.owner is owner:
+                repository.installation_id = number
+        return number
+
+    def other_app(self, slug: str) -> App:
+        """Another App that is at work in the repositories; made when it is first named."""
+        found = self.apps.with_slug(slug)
+        if found is not None:
+            return found
+        bot = self.world.add_user(f"{slug}[bot]", kind="Bot")
+        return self.apps.add(App(
+            self.world.next_id(), slug, slug, "http://ci.localhost", bot, None,
+            {"checks": "write", "metadata": "read"}, ("check_run",),
+        ))
 
     def user_token(self, user: User) -> str:
         """A new personal token of that person."""
@@ -109,18 +172,20 @@ class Identity:
         return token
 
     def installation_token(
-        self, permissions: Mapping[str, str], repository_ids: frozenset[int] | None, long: bool
+        self, permissions: Mapping[str, str], repository_ids: frozenset[int] | None, long: bool,
+        further: int | None,
     ) -> tuple[str, AsInstallation]:
-        """A new token of the installation, in GitHub's long or its short shape."""
+        """A new token of an installation, in GitHub's long or its short shape; `further`: which,
+        if it is not the first."""
         expires_at = self.world.now() + TOKEN_LIFE
-        holder = AsInstallation(self.bot, permissions, repository_ids, expires_at)
-        token = f"ghs_{self.app_id}_{_opaque(expires_at)}" if long else "ghs_" + _letters(36)
+        holder = AsInstallation(self.bot, permissions, repository_ids, expires_at, further)
+        token = f"ghs_{self.app.id}_{_opaque(expires_at)}" if long else "ghs_" + _letters(36)
         self._tokens[token] = holder
         return token, holder
 
     def whole_installation(self) -> AsInstallation:
         """The App in its installation without a token, for what the box does in its name."""
-        return AsInstallation(self.bot, self.permissions, None, self.world.now() + TOKEN_LIFE)
+        return AsInstallation(self.bot, self.app.permissions, None, self.world.now() + TOKEN_LIFE)
 
     def forget(self, authorization: str) -> None:
         """Make the token of this Authorization header worthless, as if its hour were over."""
@@ -136,33 +201,48 @@ class Identity:
         holder = self._tokens.get(secret)
         if holder is None:
             raise BadCredentials
-        if isinstance(holder, AsInstallation) and holder.expires_at <= self.world.now():
+        return self._present(holder) if isinstance(holder, AsInstallation) else holder
+
+    def _present(self, holder: AsInstallation) -> AsInstallation:
+        """What is left of a token's rights. Raises `BadCredentials`."""
+        condition = self.condition(holder.installation_id)
+        if not condition.is_installed or holder.expires_at <= self.world.now():
             raise BadCredentials
-        return holder
+        if condition.suspended_at is not None:
+            raise Suspended
+        granted = self.granted(holder.installation_id)
+        kept = {name: level for name, level in holder.permissions.items() if name in granted}
+        return replace(holder, permissions=kept)
 
     def _app(self, token: str) -> AsApp:
+        """The App that is named as the issuer, if one of its keys has signed."""
         try:
-            claims = jwt.decode(
-                token, self._public_key, algorithms=["RS256"], leeway=CLOCK_SKEW.total_seconds(),
-                options={"require": ["exp", "iat", "iss"], "verify_exp": False,
-                         "verify_iat": False},
-            )
+            issuer = str(jwt.decode(token, options={"verify_signature": False}).get("iss"))
         except jwt.InvalidTokenError:
             raise BadCredentials from None
+        app = self.apps.by_id.get(int(issuer)) if issuer.isdecimal() else None
+        for key in app.keys.values() if app else ():
+            claims = _verified(token, key)
+            if app and claims and self._is_current(claims):
+                return AsApp(app)
+        raise BadCredentials
+
+    def _is_current(self, claims: Json) -> bool:
         now = self.world.now()
         expires = datetime.fromtimestamp(float(claims["exp"]), UTC)
         issued = datetime.fromtimestamp(float(claims["iat"]), UTC)
-        if str(claims["iss"]) != str(self.app_id) or not (
-            now < expires <= now + MAX_JWT_LIFE + CLOCK_SKEW and issued <= now + CLOCK_SKEW
-        ):
-            raise BadCredentials
-        return AsApp()
+        soon_enough = now < expires <= now + MAX_JWT_LIFE + CLOCK_SKEW
+        return soon_enough and issued <= now + CLOCK_SKEW
 
 
-@cache
-def _key() -> rsa.RSAPrivateKey:
-    """The App's key: made once in a process, for it takes longer than everything else."""
-    return rsa.generate_private_key(public_exponent=65537, key_size=2048)
+def _verified(token: str, key: rsa.RSAPublicKey) -> Json | None:
+    try:
+        return jwt.decode(
+            token, key, algorithms=["RS256"], leeway=CLOCK_SKEW.total_seconds(),
+            options={"require": ["exp", "iat", "iss"], "verify_exp": False, "verify_iat": False},
+        )
+    except jwt.InvalidTokenError:
+        return None
 
 
 def _secret_of(authorization: str) -> str:

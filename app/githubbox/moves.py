@@ -49,21 +49,28 @@ async def moved(
 
 async def _pulls_follow(repository: Repository, branch: str, old: str, new: str, events: Events,
                         who: User, now: datetime) -> None:
-    for issue, pull in list(repository.pulls()):
+    """Those of the repository whose branch it is, and of the one that this is a fork of."""
+    parent = repository.parent
+    upstream = [(parent, *pair) for pair in parent.pulls()] if parent else []
+    for into, issue, pull in [(repository, *pair) for pair in repository.pulls()] + upstream:
         if issue.state == "closed":
             continue
-        if pull.head == branch and new == NOTHING:
+        is_head = pull.head == branch and (pull.source or into) is repository
+        if is_head and new == NOTHING:
             pull.last_head_sha = old
             shut(issue, who, now)
-            await events.pull_request("closed", repository, issue, pull, who)
-        elif pull.head == branch:
+            await events.pull_request("closed", into, issue, pull, who)
+        elif is_head:
+            if pull.source is not None:
+                await into.git.take(pull.source.git, new)
             pull.last_head_sha = new
+            await into.git.set_pull(issue.number, new)
             issue.updated_at = now
             await events.pull_request(
-                "synchronize", repository, issue, pull, who, before=old, after=new
+                "synchronize", into, issue, pull, who, before=old, after=new
             )
-        elif pull.base == branch and new != NOTHING:
-            head = (await repository.git.refs()).get(f"refs/heads/{pull.head}")
+        elif into is repository and pull.base == branch and new != NOTHING:
+            head = await pull.head_sha(repository)
             if head and await repository.git.contains(new, head):
                 pull.last_head_sha, pull.base_sha = head, old
                 await merged(repository, issue, pull, new, events, who, now)

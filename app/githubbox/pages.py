@@ -1,6 +1,7 @@
 """What a person sees in a browser: repositories, issues, pull requests, checks and diffs.
 
-Whoever sits at the machine may see everything; the pages change nothing and load nothing.
+Whoever sits at the machine may see everything; the pages load nothing, and only
+those of `registration.py` change anything.
 """
 
 from __future__ import annotations
@@ -79,13 +80,18 @@ class Pages:
             return None if shown is None else self._page(shown, live)
         return None
 
+    def page(self, template: str, status: int = 200, **values: object) -> Response:
+        """A page that belongs to no repository."""
+        text = self._templates.get_template(template).render(**values)
+        return self._page(text, live=False, status=status)
+
     @staticmethod
-    def _page(text: str, live: bool) -> Response:
+    def _page(text: str, live: bool, status: int = 200) -> Response:
         headers = {"Content-Security-Policy":
                    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"}
         if live:
             headers["Refresh"] = "2"
-        return Response(text, media_type="text/html", headers=headers)
+        return Response(text, status, headers, "text/html")
 
     async def _index(self) -> str:
         return self._templates.get_template("index.html").render(

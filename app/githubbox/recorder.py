@@ -10,10 +10,11 @@ from typing import TextIO
 from app.githubbox.state import Json
 
 _TOKEN = re.compile(r"gh[pousr]_[A-Za-z0-9._-]{20,}")
+_SECRET = re.compile(r'"(pem|client_secret|webhook_secret)":"[^"]*"')
 
 
 class Recorder:
-    """Appends each REST exchange and each webhook; token values are masked."""
+    """Appends each REST exchange and each webhook; secrets are masked."""
 
     def __init__(self, path: Path | None) -> None:
         self._file: TextIO | None = path.open("a", encoding="utf-8") if path else None
@@ -33,5 +34,5 @@ class Recorder:
     def _write(self, entry: Json) -> None:
         if self._file:
             line = _TOKEN.sub("ghx_masked", json.dumps(entry, separators=(",", ":")))
-            self._file.write(line + "\n")
+            self._file.write(_SECRET.sub(r'"\1":"masked"', line) + "\n")
             self._file.flush()

@@ -12,23 +12,25 @@ from datetime import datetime
 from functools import cache
 from urllib.parse import quote
 
+from app.githubbox.apps import App
 from app.githubbox.data import examples
-from app.githubbox.identity import EVENTS, SLUG, Identity
+from app.githubbox.identity import Identity
 from app.githubbox.state import (
     CheckRun,
     Comment,
     Issue,
     Json,
     Label,
-    LabelEvent,
     Reaction,
     Repository,
     Role,
     Status,
+    TimelineEvent,
     User,
 )
 
 REPO = "/repos/{owner}/{repo}"
+TEAM_MEMBERSHIP = "/orgs/{org}/teams/{team_slug}/memberships/{username}"
 ISSUE = f"GET {REPO}/issues/{{issue_number}}"
 _EXAMPLE_REPOSITORY = "octocat/Hello-World"
 _URL_CHARACTERS = "/?&=#:%+~"
@@ -114,51 +116,65 @@ class Render:
             "created_at": instant(user.created_at), "updated_at": instant(user.created_at),
         }
 
+    def team_membership(self, org: str, slug: str, login: str) -> Json:
+        """That somebody is in a team; the box knows no maintainers and no invitations."""
+        url = f"{self.url}/orgs/{quote(org)}/teams/{quote(slug)}/memberships/{quote(login)}"
+        return {"url": url, "role": "member", "state": "active"}
+
     def owner(self) -> User:
         """Whom the App is installed for: the owner of the first repository, else its own bot."""
         repositories = self.identity.world.repositories.values()
         return next((one.owner for one in repositories), self.identity.bot)
 
-    def app(self) -> Json:
-        created = instant(self.owner().created_at)
+    def app(self, app: App) -> Json:
+        owner = app.owner or self.owner()
+        created = instant(owner.created_at)
         return self.example("GET /app") | {
-            "id": self.identity.app_id,
-            "slug": SLUG,
-            "client_id": f"Iv1.box{self.identity.app_id}",
-            "node_id": f"A_{self.identity.app_id}",
-            "owner": self.user(self.owner()),
-            "name": "Squadron in the box",
-            "external_url": self.url,
-            "html_url": f"{self.url}/{quote(self.identity.bot.login)}",
+            "id": app.id,
+            "slug": app.slug,
+            "client_id": f"Iv1.box{app.id}",
+            "node_id": f"A_{app.id}",
+            "owner": self.user(owner),
+            "name": app.name,
+            "external_url": app.url,
+            "html_url": self.app_url(app),
             "created_at": created,
             "updated_at": created,
-            "permissions": dict(self.identity.permissions),
-            "events": list(EVENTS),
+            "permissions": dict(app.permissions),
+            "events": list(app.events),
         }
 
-    def installation(self) -> Json:
-        number, owner = self.identity.installation_id, self.owner()
+    def app_url(self, app: App) -> str:
+        """The App's own page, on which it can be installed."""
+        return f"{self.url}/apps/{app.slug}"
+
+    def installation(self, further: int | None = None) -> Json:
+        """The first one, or the further one of that number."""
+        app, number = self.identity.app, further or self.identity.installation_id
+        owner = self.identity.further.get(number) or self.owner()
+        known = further if further in self.identity.further else None
+        suspended_at = self.identity.condition(known).suspended_at
         created = instant(owner.created_at)
         return self.example("GET /app/installations/{installation_id}") | {
             "id": number,
             "account": self.user(owner),
             "access_tokens_url": f"{self.url}/app/installations/{number}/access_tokens",
             "html_url": f"{self.url}/settings/installations/{number}",
-            "app_id": self.identity.app_id,
-            "app_slug": SLUG,
-            "client_id": f"Iv1.box{self.identity.app_id}",
+            "app_id": app.id,
+            "app_slug": app.slug,
+            "client_id": f"Iv1.box{app.id}",
             "target_id": owner.id,
             "target_type": "User",
-            "permissions": dict(self.identity.permissions),
-            "events": list(EVENTS),
+            "permissions": dict(self.identity.granted(known)),
+            "events": list(app.events),
             "repository_selection": "all",
             "single_file_name": None,
             "single_file_paths": [],
             "has_multiple_single_files": False,
             "created_at": created,
             "updated_at": created,
-            "suspended_at": None,
-            "suspended_by": None,
+            "suspended_at": suspended_at and instant(suspended_at),
+            "suspended_by": self.user(owner) if suspended_at else None,
         }
 
     # repositories
@@ -172,12 +188,14 @@ class Render:
             "name": repository.name, "full_name": full_name,
             "owner": self.user(repository.owner),
             "private": repository.private,
+            "fork": repository.parent is not None,
             "visibility": "private" if repository.private else "public",
             "description": None, "homepage": None, "language": None, "license": None,
             "mirror_url": None, "topics": [], "is_template": False,
             "clone_url": f"{self.git_url}/{full_name}.git",
             "git_url": f"{self.git_url}/{full_name}.git",
             "svn_url": f"{self.url}/{full_name}",
+            "archived": repository.archived, "has_issues": repository.has_issues,
             "default_branch": repository.default_branch,
             "forks": 0, "forks_count": 0, "stargazers_count": 0, "watchers": 0,
             "watchers_count": 0, "size": 0, "network_count": 0, "subscribers_count": 0,
@@ -206,9 +224,17 @@ class Render:
             "default": False,
         }
 
-    def label_event(self, repository: Repository, event: LabelEvent) -> Json:
+    def timeline_event(self, repository: Repository, event: TimelineEvent) -> Json:
         """One entry of an issue's timeline."""
-        return {
+        about: Json = {}
+        match event.about:
+            case Label() as label:
+                about = {"label": {"name": label.name, "color": label.color}}
+            case User() as user:
+                about = {"assignee": self.user(user)}
+            case None:
+                pass
+        return about | {
             "id": event.id,
             "node_id": f"LE_{event.id}",
             "url": self.api_url(repository, f"/issues/events/{event.id}"),
@@ -217,7 +243,6 @@ class Render:
             "commit_id": None,
             "commit_url": None,
             "created_at": instant(event.at),
-            "label": {"name": event.label.name, "color": event.label.color},
             "performed_via_github_app": None,
         }
 
@@ -244,8 +269,9 @@ class Render:
     def by_app(self, author: User) -> Json | None:
         if author is not self.identity.bot:
             return None
-        listed = [name for name in EVENTS if name not in _UNLISTED_EVENTS]
-        return self.app() | {"events": listed}
+        app = self.identity.app
+        listed = [name for name in app.events if name not in _UNLISTED_EVENTS]
+        return self.app(app) | {"events": listed}
 
     def issue(self, repository: Repository, issue: Issue) -> Json:
         names = {_EXAMPLE_REPOSITORY: repository.full_name, "/1347": f"/{issue.number}"}
@@ -315,6 +341,12 @@ class Render:
 
     # checks and statuses
 
+    def app_of(self, check: CheckRun) -> Json:
+        """The App that made a check run."""
+        app = self.identity.app
+        other = self.identity.apps.with_slug(check.app_slug) if check.app_slug else None
+        return self.app(other or app)
+
     def check_run(self, repository: Repository, check: CheckRun, pulls: list[Json]) -> Json:
         """A check run; `pulls` are the open pull requests of its commit, in their short form."""
         url = self.api_url(repository, f"/check-runs/{check.id}")
@@ -340,7 +372,7 @@ class Render:
                 "annotations_url": f"{url}/annotations",
             },
             "check_suite": {"id": repository.suites[check.head_sha]},
-            "app": self.app(),
+            "app": self.app_of(check),
             "pull_requests": pulls,
         }
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from app.githubbox.git import EMPTY_TREE, Commit, Comparison, FileChange, Signature
 from app.githubbox.render import REPO, Render, instant, optional_instant
-from app.githubbox.state import Issue, Json, Pull, Repository, Review, User
+from app.githubbox.state import Issue, Json, LineComment, Pull, Repository, Review, User
 
 _EXAMPLE_REPOSITORY = "octocat/Hello-World"
 _EXAMPLE_SHA = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
@@ -147,7 +147,7 @@ class GitRender:
             "merge_commit_sha": pull.merge_commit_sha,
             "requested_reviewers": [],
             "requested_teams": [],
-            "head": self._end(repository, pull.head, head),
+            "head": self._end(pull.source or repository, pull.head, head),
             "base": self._end(repository, pull.base, base),
             "_links": {name: {"href": link} for name, link in links.items()},
             "auto_merge": None,
@@ -167,7 +167,7 @@ class GitRender:
             "rebaseable": mergeable,
             "mergeable_state": state,
             "comments": len(issue.comments),
-            "review_comments": 0,
+            "review_comments": len(pull.line_comments),
             "maintainer_can_modify": False,
             "commits": len(found.commits),
             "additions": sum(one.additions for one in found.files),
@@ -185,14 +185,15 @@ class GitRender:
         }
 
     async def short_pulls(self, repository: Repository, sha: str) -> list[Json]:
-        """The open pull requests whose head is that commit, as check runs list them."""
+        """The open pull requests whose head is that commit, as check runs list them: GitHub does
+        not name those of forks."""
         found = []
         short_repository = {
             "id": repository.id, "url": self.plain.api_url(repository), "name": repository.name
         }
         for issue, pull in repository.pulls():
             head, base = await ends(repository, issue, pull)
-            if issue.state == "open" and head == sha:
+            if issue.state == "open" and head == sha and pull.source is None:
                 found.append({
                     "id": pull.id,
                     "number": issue.number,
@@ -221,12 +222,47 @@ class GitRender:
             "author_association": self.plain.association(repository, review.author),
         }
 
+    def line_comment(self, repository: Repository, issue: Issue, line: LineComment) -> Json:
+        page = self.plain.page_url(repository, f"/pull/{issue.number}#discussion_r{line.id}")
+        url = self.plain.api_url(repository, f"/pulls/comments/{line.id}")
+        pull = self.plain.api_url(repository, f"/pulls/{issue.number}")
+        return {
+            "id": line.id,
+            "node_id": f"PRRC_{line.id}",
+            "pull_request_review_id": line.review_id,
+            "url": url,
+            "html_url": page,
+            "pull_request_url": pull,
+            "_links": {
+                "self": {"href": url}, "html": {"href": page}, "pull_request": {"href": pull},
+            },
+            "diff_hunk": line.diff_hunk,
+            "path": line.path,
+            "position": 1,
+            "original_position": 1,
+            "line": line.line,
+            "original_line": line.line,
+            "side": line.side,
+            "start_line": None,
+            "original_start_line": None,
+            "start_side": None,
+            "subject_type": "line",
+            "commit_id": line.commit_id,
+            "original_commit_id": line.commit_id,
+            "user": self.plain.user(line.author),
+            "author_association": self.plain.association(repository, line.author),
+            "body": line.body,
+            "reactions": self.plain.reactions(url, line.reactions),
+            "created_at": instant(line.created_at),
+            "updated_at": instant(line.updated_at),
+        }
+
 
 async def ends(repository: Repository, issue: Issue, pull: Pull) -> tuple[str, str]:
     """Head and base SHA of a pull request: git's while it is open, the last known ones after."""
     if issue.state == "open":
         refs = await repository.git.refs()
-        pull.last_head_sha = refs.get(f"refs/heads/{pull.head}", pull.last_head_sha)
+        pull.last_head_sha = await pull.head_sha(repository) or pull.last_head_sha
         pull.base_sha = refs.get(f"refs/heads/{pull.base}", pull.base_sha)
     return pull.last_head_sha, pull.base_sha
 

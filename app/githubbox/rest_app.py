@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import secrets
 from collections.abc import Mapping
 
+from app.githubbox.apps import App
 from app.githubbox.http import Call, Fields, Refused, Reply, invalid, not_found
-from app.githubbox.identity import AsInstallation
-from app.githubbox.render import REPO, instant
+from app.githubbox.identity import AsApp, AsInstallation
+from app.githubbox.render import REPO, TEAM_MEMBERSHIP, instant
 from app.githubbox.routing import Route
 from app.githubbox.state import Json, Repository, Role
 from app.githubbox.webhooks import Delivery
@@ -15,33 +18,54 @@ _ORDER = ["", "read", "write", "admin"]
 
 
 async def get_app(call: Call) -> Reply:
-    return Reply(200, call.render.app() | {"installations_count": 1})
+    app = _app(call)
+    return Reply(200, call.render.app(app) | {
+        "installations_count": len(_installations(call))
+    })
+
+
+def _app(call: Call) -> App:
+    assert isinstance(call.caller, AsApp)
+    return call.caller.app
+
+
+def _installations(call: Call) -> list[int | None]:
+    """Where the App is installed; None: the first installation."""
+    identity = call.identity
+    if _app(call) is not identity.app:
+        return []
+    every = (None, *identity.further)
+    return [number for number in every if identity.condition(number).is_installed]
 
 
 async def list_installations(call: Call) -> Reply:
-    page, links = call.page([call.render.installation()])
+    found = [call.render.installation(number) for number in _installations(call)]
+    page, links = call.page(found)
     return Reply(200, page, links)
 
 
 async def get_installation(call: Call) -> Reply:
-    _own_installation(call)
-    return Reply(200, call.render.installation())
+    return Reply(200, call.render.installation(_own_installation(call)))
 
 
 async def repository_installation(call: Call) -> Reply:
-    _ = call.repository  # 404 for one that does not exist
-    return Reply(200, call.render.installation())
+    repository = call.repository  # 404 for one that does not exist
+    if repository.installation_id not in _installations(call):
+        raise not_found()
+    return Reply(200, call.render.installation(repository.installation_id))
 
 
 async def create_token(call: Call) -> Reply:
     """A token of the installation, narrowed to what the body asks for."""
-    _own_installation(call)
+    further = _own_installation(call)
+    if call.identity.condition(further).suspended_at is not None:
+        raise Refused(403, "This installation has been suspended")
     fields = call.fields("InstallationToken")
-    permissions = _narrowed_permissions(call, fields)
-    chosen = _chosen_repositories(call, fields)
+    permissions = _narrowed_permissions(call, fields, further)
+    chosen = _chosen_repositories(call, fields, further)
     ids = None if chosen is None else frozenset(one.id for one in chosen)
     long = call.headers.get("x-github-stateless-s2s-token") != "disabled"
-    token, holder = call.identity.installation_token(permissions, ids, long)
+    token, holder = call.identity.installation_token(permissions, ids, long, further)
     body: Json = {
         "token": token,
         "expires_at": instant(holder.expires_at),
@@ -53,23 +77,28 @@ async def create_token(call: Call) -> Reply:
     return Reply(201, body)
 
 
-def _own_installation(call: Call) -> None:
-    if call.number("installation_id") != call.identity.installation_id:
+def _own_installation(call: Call) -> int | None:
+    """The further installation that is named; None: the first."""
+    number = call.number("installation_id")
+    further = None if number == call.identity.installation_id else number
+    if further not in _installations(call):
         raise not_found()
+    return further
 
 
-def _narrowed_permissions(call: Call, fields: Fields) -> Mapping[str, str]:
-    wanted = fields.nested("permissions")
+def _narrowed_permissions(call: Call, fields: Fields, further: int | None) -> Mapping[str, str]:
+    wanted, granted = fields.nested("permissions"), call.identity.granted(further)
     if wanted is None:
-        return call.identity.permissions
-    granted = call.identity.permissions
+        return granted
     for name, level in wanted.body.items():
         if level not in _ORDER[1:] or _ORDER.index(level) > _ORDER.index(granted.get(name, "")):
             raise Refused(422, "The permissions requested are not granted to this installation.")
     return {"metadata": "read", **wanted.body}
 
 
-def _chosen_repositories(call: Call, fields: Fields) -> list[Repository] | None:
+def _chosen_repositories(
+    call: Call, fields: Fields, further: int | None
+) -> list[Repository] | None:
     names, ids = fields.texts("repositories"), fields.body.get("repository_ids") or []
     if not isinstance(ids, list):
         raise invalid("InstallationToken", "repository_ids")
@@ -77,7 +106,9 @@ def _chosen_repositories(call: Call, fields: Fields) -> list[Repository] | None:
         return None
     chosen = [
         one for one in call.world.repositories.values()
-        if one.id in ids or one.name.lower() in {name.lower() for name in names}
+        if one.installed
+        and one.installation_id == further
+        and (one.id in ids or one.name.lower() in {name.lower() for name in names})
     ]
     if len(chosen) != len({*ids} | {name.lower() for name in names}):
         raise Refused(422, "There is at least one repository that does not exist or is not "
@@ -88,7 +119,11 @@ def _chosen_repositories(call: Call, fields: Fields) -> list[Repository] | None:
 async def list_repositories(call: Call) -> Reply:
     assert isinstance(call.caller, AsInstallation)
     ids = call.caller.repository_ids
-    reached = [one for one in call.world.repositories.values() if ids is None or one.id in ids]
+    reached = [
+        one for one in call.world.repositories.values()
+        if one.installed and (ids is None or one.id in ids)
+        and one.installation_id == call.caller.installation_id
+    ]
     page, links = call.page(reached)
     return Reply(200, {
         "total_count": len(reached),
@@ -129,12 +164,33 @@ def _delivery(call: Call) -> Delivery:
     return found
 
 
+async def convert_manifest(call: Call) -> Reply:
+    """The secrets of an App that was just registered, to whoever shows its code: once."""
+    app = call.identity.apps.take(call.params["code"], call.now)
+    if app is None:
+        raise not_found()
+    _, pem = await asyncio.to_thread(app.new_key)
+    return Reply(201, call.render.app(app) | {
+        "client_secret": secrets.token_hex(20),
+        "webhook_secret": app.hook_secret if app.hook_url else None,
+        "pem": pem.decode(),
+    })
+
+
 async def get_user(call: Call) -> Reply:
     user = call.world.user(call.params["username"])
     if user is None:
         raise not_found()
     owned = sum(one.owner is user for one in call.world.repositories.values())
     return Reply(200, call.render.public_user(user, owned))
+
+
+async def get_team_membership(call: Call) -> Reply:
+    """404 for who is no member, and for a team that does not exist."""
+    org, slug, login = (call.params[name] for name in ("org", "team_slug", "username"))
+    if call.world.user(login) not in call.world.team(org, slug):
+        raise not_found()
+    return Reply(200, call.render.team_membership(org, slug, login))
 
 
 async def rate_limit(call: Call) -> Reply:
@@ -145,6 +201,7 @@ async def rate_limit(call: Call) -> Reply:
 
 ROUTES = (
     Route("GET", "/app", get_app, "app"),
+    Route("POST", "/app-manifests/{code}/conversions", convert_manifest, "anybody"),
     Route("GET", "/app/installations", list_installations, "app"),
     Route("GET", "/app/installations/{installation_id}", get_installation, "app"),
     Route("POST", "/app/installations/{installation_id}/access_tokens", create_token, "app"),
@@ -153,6 +210,7 @@ ROUTES = (
     Route("GET", "/app/hook/deliveries", list_deliveries, "app"),
     Route("GET", "/app/hook/deliveries/{delivery_id}", get_delivery, "app"),
     Route("POST", "/app/hook/deliveries/{delivery_id}/attempts", redeliver, "app"),
+    Route("GET", TEAM_MEMBERSHIP, get_team_membership, "members"),
     Route("GET", "/users/{username}", get_user, "anybody"),
     Route("GET", "/rate_limit", rate_limit, "anybody"),
 )

@@ -129,8 +129,16 @@ async def get_check(call: Call) -> Reply:
 
 
 async def list_annotations(call: Call) -> Reply:
-    page, links = call.page(_check(call).annotations)
-    return Reply(200, page, links)
+    check = _check(call)
+    page, links = call.page(check.annotations)
+    return Reply(200, [_annotation(call, check, one) for one in page], links)
+
+
+def _annotation(call: Call, check: CheckRun, given: Json) -> Json:
+    """As it is shown: what was not given is null."""
+    optional = dict.fromkeys(("start_column", "end_column", "title", "raw_details"))
+    blob = call.render.page_url(call.repository, f"/blob/{check.head_sha}/{given['path']}")
+    return {**optional, "end_line": given["start_line"], **given, "blob_href": blob}
 
 
 async def list_checks(call: Call) -> Reply:
@@ -141,7 +149,7 @@ async def list_checks(call: Call) -> Reply:
     if name := query.get("check_name"):
         found = [one for one in found if one.name == name]
     if app_id := query.get("app_id"):
-        found = found if app_id == str(call.identity.app_id) else []
+        found = [one for one in found if str(call.render.app_of(one)["id"]) == app_id]
     if query.get("filter", "latest") == "latest":
         latest: dict[str, CheckRun] = {}
         for one in found:
@@ -178,6 +186,7 @@ async def create_status(call: Call) -> Reply:
         call.actor, call.now,
     )
     repository.statuses.append(status)
+    await call.events.status(repository, status)
     return Reply(201, call.render.status(repository, status))
 
 

@@ -93,14 +93,14 @@ def _own(call: Call) -> tuple[Issue, Comment]:
 
 async def react_to_comment(call: Call) -> Reply:
     _, comment = _find(call)
-    return _react(call, comment.reactions)
+    return react(call, comment.reactions)
 
 
 async def react_to_issue(call: Call) -> Reply:
-    return _react(call, call.issue.reactions)
+    return react(call, call.issue.reactions)
 
 
-def _react(call: Call, reactions: list[Reaction]) -> Reply:
+def react(call: Call, reactions: list[Reaction]) -> Reply:
     """Add a reaction; the same one by the same account exists only once (200)."""
     content = call.fields("Reaction").choice("content", _CONTENTS)
     if content is None:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.githubbox.http import Call, Fields, Refused, Reply, forbidden, invalid, not_found
+from app.githubbox.http import (
+    Call,
+    Fields,
+    Refused,
+    Reply,
+    forbidden,
+    invalid,
+    issues_disabled,
+    not_found,
+)
 from app.githubbox.moves import shut
 from app.githubbox.render import REPO
 from app.githubbox.routing import Route, reading, writing
-from app.githubbox.state import Issue, Json, Label, LabelEvent, Repository, Role, User
+from app.githubbox.state import Issue, Json, Label, Repository, Role, TextEdit, TimelineEvent, User
 
 MAX_TITLE_CHARACTERS = 256
 MAX_ASSIGNEES = 10
@@ -25,6 +34,8 @@ _SORTS = {
 async def list_issues(call: Call) -> Reply:
     """Issues and pull requests, newest first unless the query says otherwise."""
     query, repository = call.query, call.repository
+    if not repository.has_issues:
+        raise issues_disabled()
     found = list(repository.issues.values())
     state = query.get("state", "open")
     if state != "all":
@@ -58,6 +69,8 @@ def _is_assigned(issue: Issue, assignee: str) -> bool:
 async def create_issue(call: Call) -> Reply:
     """Open an issue. Of somebody without triage rights labels and assignees are dropped."""
     fields, repository = call.fields("Issue"), call.repository
+    if not repository.has_issues:
+        raise issues_disabled()
     issue = Issue(
         call.world.next_id(), 0, fields.text("title", MAX_TITLE_CHARACTERS),
         fields.optional_text("body"), call.actor, call.now, call.now,
@@ -70,11 +83,11 @@ async def create_issue(call: Call) -> Reply:
     repository.issues[issue.number] = issue
     call.events.issues("opened", repository, issue, call.actor)
     for label in issue.labels:
-        event_id = call.world.next_id()
-        issue.label_events.append(LabelEvent(event_id, "labeled", label, call.actor, call.now))
+        _note(call, issue, "labeled", label)
         described = call.render.label(repository, label)
         call.events.issues("labeled", repository, issue, call.actor, label=described)
     for user in issue.assignees:
+        _note(call, issue, "assigned", user)
         described = call.render.user(user)
         call.events.issues("assigned", repository, issue, call.actor, assignee=described)
     url = call.render.api_url(repository, f"/issues/{issue.number}")
@@ -116,8 +129,10 @@ async def change_text(call: Call, repository: Repository, issue: Issue, fields: 
     body = fields.optional_text("body") if "body" in fields else issue.body
     if title != issue.title:
         changes["title"] = {"from": issue.title}
+        issue.edits.append(TextEdit("title", call.actor, call.now))
     if body != issue.body:
         changes["body"] = {"from": issue.body or ""}
+        issue.edits.append(TextEdit("body", call.actor, call.now))
     if changes:
         issue.title, issue.body, issue.updated_at = title, body, call.now
         await call.events.thread("edited", repository, issue, call.actor, changes=changes)
@@ -127,16 +142,21 @@ async def set_state(call: Call, repository: Repository, issue: Issue, state: str
                     reason: str | None) -> None:
     if state == "closed":
         if issue.pull:
-            refs = await repository.git.refs()
-            issue.pull.last_head_sha = refs.get(
-                f"refs/heads/{issue.pull.head}", issue.pull.last_head_sha
-            )
+            head = await issue.pull.head_sha(repository)
+            issue.pull.last_head_sha = head or issue.pull.last_head_sha
         shut(issue, call.actor, call.now, None if issue.pull else reason or "completed")
     else:
         issue.state, issue.state_reason = "open", None if issue.pull else "reopened"
         issue.closed_at, issue.closed_by, issue.updated_at = None, None, call.now
     action = "closed" if state == "closed" else "reopened"
+    _note(call, issue, action)
     await call.events.thread(action, repository, issue, call.actor)
+
+
+def _note(call: Call, issue: Issue, action: str, about: Label | User | None = None) -> None:
+    """Write into the issue's timeline."""
+    event_id = call.world.next_id()
+    issue.timeline.append(TimelineEvent(event_id, action, call.actor, call.now, about))
 
 
 def labels_named(call: Call, names: Sequence[str]) -> list[Label]:
@@ -165,8 +185,7 @@ async def replace_labels(call: Call, issue: Issue, labels: list[Label]) -> None:
             else:
                 issue.labels.remove(label)
             issue.updated_at = call.now
-            event_id = call.world.next_id()
-            issue.label_events.append(LabelEvent(event_id, action, label, call.actor, call.now))
+            _note(call, issue, action, label)
             described = call.render.label(repository, label)
             await call.events.thread(action, repository, issue, call.actor, label=described)
 
@@ -208,6 +227,7 @@ async def _replace_assignees(call: Call, issue: Issue, users: list[User]) -> Non
             else:
                 issue.assignees.remove(user)
             issue.updated_at = call.now
+            _note(call, issue, action, user)
             described = call.render.user(user)
             await call.events.thread(
                 action, call.repository, issue, call.actor, assignee=described

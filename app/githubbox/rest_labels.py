@@ -105,9 +105,9 @@ def _labels(call: Call, issue: Issue) -> Reply:
 
 _ISSUE = f"{REPO}/issues/{{issue_number}}/labels"
 async def timeline(call: Call) -> Reply:
-    """Who set and removed which label, and when; other kinds of timeline events are left out."""
-    page, links = call.page(call.issue.label_events)
-    return Reply(200, [call.render.label_event(call.repository, one) for one in page], links)
+    """Who labelled, assigned, closed and reopened, and when; other kinds are left out."""
+    page, links = call.page(call.issue.timeline)
+    return Reply(200, [call.render.timeline_event(call.repository, one) for one in page], links)
 
 
 ROUTES = (

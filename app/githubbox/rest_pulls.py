@@ -1,8 +1,6 @@
-"""REST of pull requests: the requests, their files, commits and reviews, and the merge."""
+"""REST of pull requests: the requests, their files and commits, and the merge."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 from app.githubbox.events import address
 from app.githubbox.git import GitFailed
@@ -12,11 +10,10 @@ from app.githubbox.render import REPO
 from app.githubbox.render_git import GitRender, ends, pull_changes
 from app.githubbox.rest_issues import MAX_TITLE_CHARACTERS, change_text, set_state
 from app.githubbox.routing import Route, reading, writing
-from app.githubbox.state import Issue, Pull, Repository, Review, Role
+from app.githubbox.state import Issue, Pull, Repository, Role
 
-_REVIEW_STATES: dict[str, Literal["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]] = {
-    "APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED", "COMMENT": "COMMENTED"
-}
+MAX_LISTED_FILES = 3_000
+"""Of a pull request (list pull requests files: "a maximum of 3000 files will be returned")."""
 
 
 async def list_pulls(call: Call) -> Reply:
@@ -26,9 +23,9 @@ async def list_pulls(call: Call) -> Reply:
     found = [pair for pair in repository.pulls() if state in ("all", pair[0].state)]
     if head := query.get("head"):
         owner, colon, branch = head.partition(":")
-        ours = owner.lower() == repository.owner.login.lower()
+        wanted = f"{owner.lower()}:{branch}"
         # GitHub ignores a head without an owner
-        found = [one for one in found if not colon or (ours and one[1].head == branch)]
+        found = [one for one in found if not colon or _label(repository, one[1]) == wanted]
     if base := query.get("base"):
         found = [one for one in found if one[1].base == base]
     found.sort(key=lambda pair: pair[0].number)
@@ -54,26 +51,52 @@ async def create_pull(call: Call) -> Reply:
 async def _new_pull(call: Call) -> tuple[Issue, Pull]:
     fields, repository = call.fields("PullRequest"), call.repository
     title = fields.text("title", MAX_TITLE_CHARACTERS)
-    head, base = fields.text("head").rpartition(":")[2], fields.text("base")
+    owner, _, head = fields.text("head").rpartition(":")
+    base, source = fields.text("base"), _fork(call, owner)
+    is_own = source is not None and source.role(call.actor) >= Role.WRITE
+    if not is_own and not (source is None and call.at_least(Role.WRITE, "pull_requests")):
+        raise forbidden()
     refs = await repository.git.refs()
-    head_sha, base_sha = refs.get(f"refs/heads/{head}"), refs.get(f"refs/heads/{base}")
+    theirs = refs if source is None else await source.git.refs()
+    head_sha, base_sha = theirs.get(f"refs/heads/{head}"), refs.get(f"refs/heads/{base}")
     if head_sha is None:
         raise invalid("PullRequest", "head")
     if base_sha is None:
         raise invalid("PullRequest", "base")
+    if source is not None:
+        await repository.git.take(source.git, head_sha)
     for issue, pull in repository.pulls():
-        if issue.state == "open" and (pull.head, pull.base) == (head, base):
-            label = f"{repository.owner.login}:{head}"
-            raise _custom(f"A pull request already exists for {label}.")
+        is_same = (pull.source, pull.head, pull.base) == (source, head, base)
+        if issue.state == "open" and is_same:
+            raise _custom(f"A pull request already exists for {pull.head_label(repository)}.")
     if not (await repository.git.compare(base_sha, head_sha)).commits:
         raise _custom(f"No commits between {base} and {head}")
-    pull = Pull(call.world.next_id(), head, base, head_sha, base_sha, fields.flag("draft"))
+    pull = Pull(call.world.next_id(), head, base, head_sha, base_sha, fields.flag("draft"),
+                source=source)
     issue = Issue(
         call.world.next_id(), repository.next_number(), title, fields.optional_text("body"),
         call.actor, call.now, call.now, pull=pull,
     )
+    await repository.git.set_pull(issue.number, head_sha)
     repository.issues[issue.number] = issue
     return issue, pull
+
+
+def _fork(call: Call, owner: str) -> Repository | None:
+    """The fork of that owner; None: no owner is named, or it is the repository's."""
+    repository = call.repository
+    if owner.lower() in ("", repository.owner.login.lower()):
+        return None
+    for one in call.world.repositories.values():
+        if one.parent is repository and one.owner.login.lower() == owner.lower():
+            return one
+    raise invalid("PullRequest", "head")
+
+
+def _label(repository: Repository, pull: Pull) -> str:
+    """The head as requests name it; owners are equal in any case, branches are not."""
+    owner, _, branch = pull.head_label(repository).partition(":")
+    return f"{owner.lower()}:{branch}"
 
 
 def _custom(message: str) -> Refused:
@@ -110,7 +133,7 @@ async def change_pull(call: Call) -> Reply:
         pull.base, pull.base_sha = base, base_sha
     await change_text(call, repository, issue, fields)
     if state and state != issue.state:
-        head = (await repository.git.refs()).get(f"refs/heads/{pull.head}")
+        head = await pull.head_sha(repository)
         if state == "open" and (pull.merged_at or head is None):
             raise _custom("state cannot be changed. The pull request cannot be reopened.")
         await set_state(call, repository, issue, state, None)
@@ -121,7 +144,7 @@ async def change_pull(call: Call) -> Reply:
 async def list_files(call: Call) -> Reply:
     issue, pull = call.pull
     changes = await pull_changes(call.repository, issue, pull)
-    page, links = call.page(changes.files)
+    page, links = call.page(changes.files[:MAX_LISTED_FILES])
     git = GitRender(call.render)
     return Reply(
         200, [git.file(call.repository, pull.last_head_sha, one) for one in page], links
@@ -153,7 +176,7 @@ async def merge(call: Call) -> Reply:
         raise Refused(405, "Rebase merges are not allowed on this repository.")
     async with repository.git.lock:
         before = await repository.git.refs()
-        head, base = before.get(f"refs/heads/{pull.head}"), before.get(f"refs/heads/{pull.base}")
+        head, base = await pull.head_sha(repository), before.get(f"refs/heads/{pull.base}")
         if issue.state == "closed" or pull.draft or head is None or base is None:
             raise Refused(405, "Pull Request is not mergeable")
         if (wanted := fields.optional_text("sha")) and wanted != head:
@@ -184,49 +207,8 @@ def _merge_message(repository: Repository, issue: Issue, pull: Pull, method: str
                    ) -> tuple[str, str]:
     if method == "squash":
         return f"{issue.title} (#{issue.number})", issue.body or ""
-    source = f"{repository.owner.login}/{pull.head}"
+    source = pull.head_label(repository).replace(":", "/", 1)
     return f"Merge pull request #{issue.number} from {source}", issue.title
-
-
-# reviews
-
-
-async def list_reviews(call: Call) -> Reply:
-    issue, pull = call.pull
-    page, links = call.page(pull.reviews)
-    git = GitRender(call.render)
-    return Reply(200, [git.review(call.repository, issue, one) for one in page], links)
-
-
-async def create_review(call: Call) -> Reply:
-    """Submit a review; one without an event would stay pending, which the box does not keep."""
-    issue, pull = call.pull
-    fields, repository = call.fields("PullRequestReview"), call.repository
-    event = fields.choice("event", tuple(_REVIEW_STATES))
-    if event is None:
-        raise invalid("PullRequestReview", "event", "missing_field")
-    own = issue.author is call.actor
-    if own and event != "COMMENT":
-        deed = "approve" if event == "APPROVE" else "request changes on"
-        raise Refused(422, "Unprocessable Entity", [f"Can not {deed} your own pull request"])
-    body = fields.optional_text("body") or ""
-    if not body.strip() and event != "APPROVE":
-        raise Refused(422, "Unprocessable Entity", ["Body can't be blank"])
-    head, _ = await ends(repository, issue, pull)
-    commit = fields.optional_text("commit_id") or head
-    review = Review(
-        call.world.next_id(), call.actor, _REVIEW_STATES[event], body, commit, call.now
-    )
-    pull.reviews.append(review)
-    issue.updated_at = call.now
-    await call.events.pull_request_review("submitted", repository, issue, pull, review, call.actor)
-    return Reply(200, GitRender(call.render).review(repository, issue, review))
-
-
-async def list_review_comments(call: Call) -> Reply:
-    """Comments on lines of the diff: the box keeps none."""
-    _ = call.pull
-    return Reply(200, [])
 
 
 _ONE = f"{REPO}/pulls/{{pull_number}}"
@@ -234,14 +216,11 @@ _READ = reading("pull_requests")
 _MERGE = writing(Role.WRITE, "contents")
 ROUTES = (
     Route("GET", f"{REPO}/pulls", list_pulls, _READ),
-    Route("POST", f"{REPO}/pulls", create_pull, writing(Role.WRITE, "pull_requests")),
+    Route("POST", f"{REPO}/pulls", create_pull, writing(Role.NONE, "pull_requests")),
     Route("GET", _ONE, get_pull, _READ),
     Route("PATCH", _ONE, change_pull, writing(Role.NONE, "pull_requests")),
     Route("GET", f"{_ONE}/files", list_files, _READ),
     Route("GET", f"{_ONE}/commits", list_commits, _READ),
     Route("GET", f"{_ONE}/merge", is_merged, _READ),
     Route("PUT", f"{_ONE}/merge", merge, _MERGE),
-    Route("GET", f"{_ONE}/reviews", list_reviews, _READ),
-    Route("POST", f"{_ONE}/reviews", create_review, writing(Role.READ, "pull_requests")),
-    Route("GET", f"{_ONE}/comments", list_review_comments, _READ),
 )

@@ -10,7 +10,7 @@ from app.githubbox.identity import AsInstallation, AsUser
 from app.githubbox.moves import moved
 from app.githubbox.render import REPO
 from app.githubbox.render_git import GitRender
-from app.githubbox.routing import Route, reading, writing
+from app.githubbox.routing import Need, Route, reading, writing
 from app.githubbox.state import Json, Repository, Role
 
 MAX_INLINE_BYTES = 1_000_000
@@ -19,7 +19,8 @@ MAX_LISTED_COMMITS = 10_000
 
 
 async def get_repository(call: Call) -> Reply:
-    role = call.caller.user.role if isinstance(call.caller, AsUser) else Role.READ
+    is_person = isinstance(call.caller, AsUser)
+    role = call.repository.role(call.actor) if is_person else Role.READ
     if isinstance(call.caller, AsInstallation) and call.caller.may("contents", "write"):
         role = Role.WRITE
     return Reply(200, call.render.repository(call.repository, role))
@@ -32,19 +33,20 @@ async def get_permission(call: Call) -> Reply:
         raise not_found()
     if user.kind == "Bot":
         raise Refused(404, f"{user.login} is not a user")
-    body = call.render.user(user) | {"role_name": user.role.label, "permissions": {
-        "admin": user.role >= Role.ADMIN, "maintain": user.role >= Role.MAINTAIN,
-        "push": user.role >= Role.WRITE, "triage": user.role >= Role.TRIAGE,
-        "pull": user.role >= Role.READ,
+    role = call.repository.role(user)
+    body = call.render.user(user) | {"role_name": role.label, "permissions": {
+        "admin": role >= Role.ADMIN, "maintain": role >= Role.MAINTAIN,
+        "push": role >= Role.WRITE, "triage": role >= Role.TRIAGE,
+        "pull": role >= Role.READ,
     }}
     return Reply(200, {
-        "permission": user.role.legacy, "role_name": user.role.label, "user": body,
+        "permission": role.legacy, "role_name": role.label, "user": body,
     })
 
 
 async def check_collaborator(call: Call) -> Reply:
     user = call.world.user(call.params["username"])
-    if user is None or user.role is Role.NONE:
+    if user is None or call.repository.role(user) is Role.NONE:
         raise not_found()
     return Reply(204)
 
@@ -231,7 +233,7 @@ async def compare(call: Call) -> Reply:
 
 _READ, _PUSH = reading("contents"), writing(Role.WRITE, "contents")
 ROUTES = (
-    Route("GET", REPO, get_repository, reading("metadata")),
+    Route("GET", REPO, get_repository, Need(("metadata",), "read", Role.NONE, public=True)),
     Route("GET", f"{REPO}/collaborators/{{username}}", check_collaborator, reading("metadata")),
     Route("GET", f"{REPO}/collaborators/{{username}}/permission", get_permission,
           reading("metadata")),

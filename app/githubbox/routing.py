@@ -24,6 +24,9 @@ class Need:
     level: Literal["read", "write"]
     role: Role
     app_only: bool = False
+    public: bool = False
+    """Whether any token will do where the repository is public, but for one that was narrowed to
+    certain repositories: of the others such a token sees nothing here."""
 
 
 def reading(*permissions: str) -> Need:
@@ -34,8 +37,9 @@ def writing(role: Role, *permissions: str, app_only: bool = False) -> Need:
     return Need(permissions, "write", role, app_only)
 
 
-Special = Literal["app", "installation", "anybody"]
-"""The App by its JWT; an installation's token; every caller."""
+Special = Literal["app", "installation", "members", "anybody"]
+"""The App by its JWT; an installation's token; one that may see an organisation's members, or a
+person; every caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,11 @@ def authorise(call: Call, access: Need | Special) -> None:
         case "installation":
             if not isinstance(call.caller, AsInstallation):
                 raise forbidden()
+        case "members":
+            if isinstance(call.caller, Nobody | AsApp):
+                raise Refused(401, "Requires authentication")
+            if isinstance(call.caller, AsInstallation) and not call.caller.may("members", "read"):
+                raise forbidden("members=read")
         case Need():
             _authorise_in_repository(call, call.repository, access)
         case _:
@@ -94,6 +103,9 @@ def _authorise_in_repository(call: Call, repository: Repository, need: Need) -> 
     caller = call.caller
     if isinstance(caller, AsApp):
         raise Refused(401, "Bad credentials")
+    is_narrow = isinstance(caller, AsInstallation) and caller.repository_ids is not None
+    if need.public and not repository.private and not is_narrow:
+        return
     if not sees(caller, repository):
         raise not_found()
     match caller:
@@ -102,11 +114,13 @@ def _authorise_in_repository(call: Call, repository: Repository, need: Need) -> 
                 raise Refused(401, "Requires authentication")
         case AsInstallation():
             if not any(caller.may(one, need.level) for one in need.permissions):
-                raise forbidden()
+                raise forbidden(*(f"{one}={need.level}" for one in need.permissions))
         case AsUser(user):
             if need.app_only:
                 raise Refused(403, "You must authenticate via a GitHub App.")
-            if user.role < need.role:
+            if repository.role(user) < need.role:
                 raise Refused(403, "Must have admin rights to Repository.")
         case _:
             assert_never(caller)
+    if repository.archived and need.level == "write":
+        raise Refused(403, "Repository was archived so is read-only.")

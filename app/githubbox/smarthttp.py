@@ -74,6 +74,8 @@ async def serve(
         if isinstance(caller, Nobody):
             return _unauthorized()
         return _text(403, f"Permission to {repository.full_name}.git denied.")
+    if pushes and repository.archived:
+        return _text(403, "ERROR: This repository was archived so it is read-only.")
     body = await _spool(request)
     if body is None:
         return _text(413, "The push is too large.")
@@ -92,7 +94,7 @@ def _may(caller: Caller, repository: Repository, pushes: bool) -> bool:
         case AsInstallation():
             return caller.may("contents", "write" if pushes else "read")
         case AsUser(user):
-            return user.role >= (Role.WRITE if pushes else Role.READ) or (
+            return repository.role(user) >= (Role.WRITE if pushes else Role.READ) or (
                 not pushes and not repository.private
             )
         case Nobody():

@@ -94,6 +94,25 @@ class Review:
 
 
 @dataclass(slots=True, eq=False)
+class LineComment:
+    """A comment on one line of a pull request's diff; it belongs to a review."""
+
+    id: int
+    review_id: int
+    author: User
+    path: str
+    line: int
+    side: str
+    """`LEFT`: the line as it was; `RIGHT`: as it is now."""
+    body: str
+    commit_id: str
+    diff_hunk: str
+    created_at: datetime
+    updated_at: datetime
+    reactions: list[Reaction] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
 class Pull:
     """What an issue has in addition when it is a pull request."""
 
@@ -109,18 +128,39 @@ class Pull:
     merged_by: User | None = None
     merge_commit_sha: str | None = None
     reviews: list[Review] = field(default_factory=list)
+    line_comments: list[LineComment] = field(default_factory=list)
     asked_for: tuple[str, str] | None = None
     """Head and base for which somebody has asked whether they can be merged."""
+    source: Repository | None = None
+    """The fork whose branch the head is; None: it is one of the repository itself."""
+
+    async def head_sha(self, repository: Repository) -> str | None:
+        """What is to be merged as of now; None: the branch is gone."""
+        home = self.source or repository
+        return (await home.git.refs()).get(f"refs/heads/{self.head}")
+
+    def head_label(self, repository: Repository) -> str:
+        """Whose branch the head is: `octo:fix`."""
+        return f"{(self.source or repository).owner.login}:{self.head}"
 
 
 @dataclass(frozen=True, slots=True)
-class LabelEvent:
-    """That somebody set a label or took it away: part of an issue's timeline."""
+class TimelineEvent:
+    """What somebody did to an issue: an entry of its timeline."""
 
     id: int
     action: str
-    """`labeled` or `unlabeled`."""
-    label: Label
+    """`labeled`, `unlabeled`, `assigned`, `unassigned`, `closed` or `reopened`."""
+    actor: User
+    at: datetime
+    about: Label | User | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextEdit:
+    """That somebody changed the title or the body of an issue."""
+
+    what: Literal["title", "body"]
     actor: User
     at: datetime
 
@@ -145,7 +185,8 @@ class Issue:
     reactions: list[Reaction] = field(default_factory=list)
     blocked_by: list[Issue] = field(default_factory=list)
     sub_issues: list[Issue] = field(default_factory=list)
-    label_events: list[LabelEvent] = field(default_factory=list)
+    timeline: list[TimelineEvent] = field(default_factory=list)
+    edits: list[TextEdit] = field(default_factory=list)
     pull: Pull | None = None
 
 
@@ -165,6 +206,8 @@ class CheckRun:
     text: str | None = None
     annotations: list[Json] = field(default_factory=list)
     actions: list[Json] = field(default_factory=list)
+    app_slug: str | None = None
+    """Of another App that made it; None: the box's own."""
 
 
 @dataclass(slots=True, eq=False)
@@ -188,6 +231,10 @@ class Repository:
     created_at: datetime
     pushed_at: datetime
     private: bool = False
+    archived: bool = False
+    has_issues: bool = True
+    installed: bool = True
+    """Is it one of the repositories for which the App is installed?"""
     default_branch: str = "main"
     protected: set[str] = field(default_factory=set)
     """Names of branches to which every push is refused."""
@@ -200,17 +247,28 @@ class Repository:
     last_number: int = 0
     deleted: set[int] = field(default_factory=set)
     """Numbers of deleted issues: they stay used, and REST answers 410 for them."""
+    transferred: dict[int, tuple[Repository, int]] = field(default_factory=dict)
+    """Where issues went that were here once: REST redirects there."""
+    installation_id: int | None = None
+    """Of the App at a further account; None: the box's first installation."""
+    parent: Repository | None = None
+    """What it is a fork of."""
 
     @property
     def full_name(self) -> str:
         return f"{self.owner.login}/{self.name}"
 
+    def role(self, user: User) -> Role:
+        """What a person may do here; the owner may do everything."""
+        return Role.ADMIN if user is self.owner else user.role
+
     def label(self, name: str) -> Label | None:
         """GitHub compares label names without regard to case."""
         return next((one for one in self.labels if one.name.lower() == name.lower()), None)
 
-    def pulls(self) -> Iterator[tuple[Issue, Pull]]:
-        return ((issue, issue.pull) for issue in self.issues.values() if issue.pull)
+    def pulls(self) -> list[tuple[Issue, Pull]]:
+        """Those there are now, so that who asks git between two of them meets no change."""
+        return [(issue, issue.pull) for issue in self.issues.values() if issue.pull]
 
     def next_number(self) -> int:
         """Issues and pull requests share one row of numbers, and a deleted number stays used."""
@@ -225,6 +283,10 @@ class World:
     clock: Callable[[], datetime]
     users: dict[str, User] = field(default_factory=dict)
     repositories: dict[str, Repository] = field(default_factory=dict)
+    former: dict[str, Repository] = field(default_factory=dict)
+    """By the names that they had before they were renamed or transferred, in lower case."""
+    teams: dict[str, list[User]] = field(default_factory=dict)
+    """Who is in a team, by `org/slug` in lower case."""
     ids: Iterator[int] = field(default_factory=lambda: count(1001))
 
     def now(self) -> datetime:
@@ -243,5 +305,14 @@ class World:
         user.role = role
         return user
 
+    def team(self, org: str, slug: str) -> list[User]:
+        """The members of that team; nobody where there is no such team."""
+        return self.teams.get(f"{org}/{slug}".lower(), [])
+
     def repository(self, full_name: str) -> Repository | None:
         return self.repositories.get(full_name.lower())
+
+    def moved(self, full_name: str) -> Repository | None:
+        """The repository that once had this name, unless another one has taken it."""
+        name = full_name.lower()
+        return None if name in self.repositories else self.former.get(name)

@@ -14,12 +14,14 @@ import ssl
 import time
 import uuid
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cache
 
 import httpx
 
+from app.githubbox.apps import EVENTS, App
 from app.githubbox.faults import Faults
 from app.githubbox.render import instant
 from app.githubbox.state import Json, World
@@ -27,12 +29,16 @@ from app.githubbox.state import Json, World
 MAX_DELIVERY_SECONDS = 10
 MAX_DELIVERIES = 10_000
 """The oldest delivery is forgotten for the one that exceeds this."""
+LISTED_FOR = timedelta(days=3)
+"""What is older is neither listed nor sent again."""
 MAX_PAYLOAD_BYTES = 25_000_000
 """A larger payload is not sent at all, as on GitHub."""
 MAX_KEPT_ANSWER_CHARACTERS = 10_000
 BATCH_SECONDS = 0.2
 """How long a `shuffled` fault gathers deliveries before it turns their order round."""
 USER_AGENT = "GitHub-Hookshot/box"
+UNASKED_EVENTS = {"installation", "ping"}
+"""Sent to every App."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +54,7 @@ class Delivery:
     installation_id: int
     repository_id: int | None
     url: str
-    delivered_at: str
+    delivered_at: datetime
     redelivery: bool
     duration: float = 0.0
     status: str = "pending"
@@ -58,12 +64,16 @@ class Delivery:
 
     def summary(self) -> Json:
         return {
-            "id": self.id, "guid": self.guid, "delivered_at": self.delivered_at,
+            "id": self.id, "guid": self.guid, "delivered_at": instant(self.delivered_at),
             "redelivery": self.redelivery, "duration": self.duration, "status": self.status,
             "status_code": self.status_code, "event": self.event, "action": self.action,
             "installation_id": self.installation_id, "repository_id": self.repository_id,
             "throttled_at": None,
         }
+
+    def fail(self, why: str = "") -> None:
+        """Nobody is there to be connected to."""
+        self.status, self.status_code, self.answer = "failed to connect to host", 502, why
 
     def detail(self) -> Json:
         request = {"headers": self.headers, "payload": json.loads(self.body)}
@@ -85,9 +95,11 @@ class Webhooks:
         seen: Callable[[str, Json], None],
     ) -> None:
         self.url = url
+        self.events: Collection[str] = EVENTS
+        """What the installed App subscribed to."""
         self.hook_id = world.next_id()
         self._world, self._faults = world, faults
-        self._secret = secret.encode()
+        self.secret = secret
         self._installation_id = installation_id
         self._transport = transport
         self._seen = seen
@@ -98,46 +110,42 @@ class Webhooks:
         self._late: set[asyncio.Task[None]] = set()
 
     def send(self, event: str, payload: Json) -> None:
-        """Queue the delivery of an event; without a URL nothing is sent and nothing is kept."""
+        """Queue the delivery of an event; without a URL nothing is sent and nothing is kept.
+
+        An event that the App did not subscribe to does not exist for it.
+        """
+        if event not in self.events and event not in UNASKED_EVENTS:
+            return
         self._seen(event, payload)
         body = json.dumps(payload, separators=(",", ":")).encode()
         if self.url is None or len(body) > MAX_PAYLOAD_BYTES:
             return
         guid, action = str(uuid.uuid4()), payload.get("action")
         repository_id = payload.get("repository", {}).get("id")
-        fault = self._faults.for_webhook(event, action)
-        first = self._record(event, action, guid, body, repository_id, redelivery=False)
-        match fault.kind if fault else None:
-            case "lost":
-                del self._deliveries[first.id]
-            case "doubled":
-                again = self._record(event, action, guid, body, repository_id, redelivery=False)
-                self._enqueue(first, again)
-            case "late":
-                assert fault is not None
-                task = asyncio.create_task(self._send_late(first, fault.seconds))
-                self._late.add(task)
-                task.add_done_callback(self._late.discard)
-            case "shuffled":
-                self._shuffle = True
-                self._enqueue(first)
-            case _:
-                self._enqueue(first)
+        self._set_out(self._record(event, action, guid, body, repository_id, redelivery=False))
+
+    def serve(self, app: App, installation_id: int) -> None:
+        """From now on the webhook is that App's."""
+        self.url, self.secret, self.events = app.hook_url, app.hook_secret, app.events
+        self._installation_id = installation_id
 
     def list(self) -> list[Delivery]:
         """All deliveries that were not forgotten, newest first."""
-        return list(reversed(self._deliveries.values()))
+        oldest = self._world.now() - LISTED_FOR
+        return [one for one in reversed(self._deliveries.values()) if one.delivered_at >= oldest]
 
     def find(self, number: int) -> Delivery | None:
-        return self._deliveries.get(number)
+        return next((one for one in self.list() if one.id == number), None)
+
+    def grow_old(self, by: timedelta) -> int:
+        """All deliveries so far happened so much earlier; how many that are."""
+        for delivery in self._deliveries.values():
+            delivery.delivered_at -= by
+        return len(self._deliveries)
 
     def redeliver(self, delivery: Delivery) -> None:
         """Send the same bytes with the same GUID again, as a new delivery."""
-        again = self._record(
-            delivery.event, delivery.action, delivery.guid, delivery.body, delivery.repository_id,
-            redelivery=True,
-        )
-        self._enqueue(again)
+        self._set_out(self._again(delivery, redelivery=True))
 
     @property
     def idle(self) -> bool:
@@ -154,7 +162,7 @@ class Webhooks:
     def _record(self, event: str, action: str | None, guid: str, body: bytes,
                 repository_id: int | None, *, redelivery: bool) -> Delivery:
         assert self.url is not None
-        signature = hmac.new(self._secret, body, hashlib.sha256).hexdigest()
+        signature = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
         headers = {
             "Accept": "*/*",
             "Content-Type": "application/json",
@@ -168,12 +176,38 @@ class Webhooks:
         }
         delivery = Delivery(
             self._world.next_id(), guid, event, action, body, headers, self._installation_id,
-            repository_id, self.url, instant(self._world.now()), redelivery,
+            repository_id, self.url, self._world.now(), redelivery,
         )
         self._deliveries[delivery.id] = delivery
         if len(self._deliveries) > MAX_DELIVERIES:
             del self._deliveries[next(iter(self._deliveries))]
         return delivery
+
+    def _again(self, earlier: Delivery, *, redelivery: bool) -> Delivery:
+        return self._record(
+            earlier.event, earlier.action, earlier.guid, earlier.body, earlier.repository_id,
+            redelivery=redelivery,
+        )
+
+    def _set_out(self, delivery: Delivery) -> None:
+        fault = self._faults.for_webhook(delivery.event, delivery.action)
+        match fault.kind if fault else None:
+            case "lost":
+                del self._deliveries[delivery.id]
+            case "doubled":
+                self._enqueue(delivery, self._again(delivery, redelivery=False))
+            case "late":
+                assert fault is not None
+                task = asyncio.create_task(self._send_late(delivery, fault.seconds))
+                self._late.add(task)
+                task.add_done_callback(self._late.discard)
+            case "shuffled":
+                self._shuffle = True
+                self._enqueue(delivery)
+            case "unreachable":
+                delivery.fail()
+            case _:
+                self._enqueue(delivery)
 
     def _enqueue(self, *deliveries: Delivery) -> None:
         self._waiting.extend(deliveries)
@@ -211,8 +245,7 @@ class Webhooks:
         except (httpx.TimeoutException, TimeoutError):
             delivery.status, delivery.status_code = "timed out", 504
         except httpx.HTTPError as error:
-            delivery.status, delivery.status_code = "failed to connect to host", 502
-            delivery.answer = str(error)
+            delivery.fail(str(error))
         else:
             delivery.status_code = answer.status_code
             bad = f"Invalid HTTP Response: {answer.status_code}"

@@ -5,11 +5,13 @@ import json
 
 from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError, UnexpectedModelBehavior
 from pydantic_ai.messages import (
+    FinishReason,
     ModelMessage,
     ModelRequest,
     ModelResponse,
     SystemPromptPart,
     TextPart,
+    ThinkingPart,
     ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
@@ -33,8 +35,10 @@ def scripted_model(scripts: Scripts, name: str = "scripted") -> FunctionModel:
         await asyncio.sleep(served.step.think_seconds)
         if served.step.breaks_off:
             raise ModelConnectionError(name, "the connection ended in the middle of the answer")
-        reply = Reply(served.id, name, served.step, input_tokens(conversation), 0)
-        parts: list[TextPart | ToolCallPart] = [
+        reply = Reply(
+            served.id, name, served.step, input_tokens(conversation), output_tokens(served.step)
+        )
+        parts: list[TextPart | ThinkingPart | ToolCallPart] = [
             ToolCallPart(
                 call.tool,
                 call.args if isinstance(call.args, str) else dict(call.args),
@@ -44,10 +48,16 @@ def scripted_model(scripts: Scripts, name: str = "scripted") -> FunctionModel:
         ]
         if served.step.text:
             parts.insert(0, TextPart(served.step.text))
+        if served.step.thinking:
+            parts.insert(0, ThinkingPart(served.step.thinking))
         usage = RequestUsage(
-            input_tokens=reply.input_tokens, output_tokens=output_tokens(served.step)
+            input_tokens=reply.input_tokens,
+            output_tokens=reply.output_tokens,
+            cache_read_tokens=served.step.cache_read_tokens,
+            cache_write_tokens=served.step.cache_write_tokens,
         )
-        return ModelResponse(parts=parts, usage=usage)
+        finish: FinishReason | None = "length" if served.step.is_cut_off else None
+        return ModelResponse(parts=parts, usage=usage, finish_reason=finish)
 
     return FunctionModel(answer, model_name=name)
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import takewhile
 
 _SCENARIO = re.compile(r"SCENARIO:([A-Za-z0-9_.-]*[A-Za-z0-9_])")
 _STEP_MARK = re.compile(r"SCENARIO-STEP:(\d+)")
@@ -63,12 +64,20 @@ class Answer:
 
     text: str = ""
     calls: tuple[Call, ...] = ()
+    thinking: str = ""
+    """Thoughts, in the formats that have a place for them."""
     think_seconds: float = 0.0
     """How long the model thinks before its first word."""
     drip_seconds: float = 0.0
     """The pause before each piece of a streamed answer."""
     breaks_off: bool = False
     """The connection ends in the middle of the answer."""
+    is_cut_off: bool = False
+    """It ends because it has reached the bound on its output."""
+    cache_read_tokens: int = 0
+    """Billed beside the tokens of the conversation, as read from the cache."""
+    cache_write_tokens: int = 0
+    """Billed beside the tokens of the conversation, as written to the cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +103,8 @@ class Script:
     summary: Answer = Answer("I did what the conversation shows; nothing else is left to report.")
     """The answer to a request for a summary, which is no step."""
     starts_with: Callable[[str], bool] = lambda _: False
-    """Also chosen if this accepts the user's first message and no message names a script."""
+    """Also chosen if this accepts a message of the user before the model's first answer, and no
+    message names a script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +159,10 @@ class Scripts:
             # Prompts may quote the issue, and with it the marker, again: the first one counts.
             newest = named[-1][0]
             return by_name[newest], next(index for name, index in named if name == newest)
-        for index, text in users[:1]:
+        opening = takewhile(lambda each: each.speaker is not Speaker.MODEL, conversation.messages)
+        for index, each in enumerate(opening):
             for script in self.scripts:
-                if script.starts_with(text):
+                if each.speaker is Speaker.USER and script.starts_with(each.text):
                     return script, index
         return None
 

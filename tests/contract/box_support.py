@@ -40,12 +40,13 @@ class Listener:
     received: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     guids: list[str] = field(default_factory=list)
     status: int = 202
+    secret: str = SECRET
     bodies: list[bytes] = field(default_factory=list)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         body = await request.body()
-        wanted = "sha256=" + hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
+        wanted = "sha256=" + hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
         genuine = request.headers["x-hub-signature-256"] == wanted
         if genuine:
             self.received.append((request.headers["x-github-event"], json.loads(body)))

@@ -54,6 +54,16 @@ _TEAM: Final = "the example's team has no type"
 _OLD_REPOSITORIES: Final = {
     f"/pull_request/{side}/repo/has_discussions": False for side in ("base", "head")
 }
+_OLD_PULL: Final[dict[str, object]] = {
+    **_OLD_REPOSITORIES,
+    "/pull_request/draft": False,
+    "/pull_request/auto_merge": None,
+    "/pull_request/active_lock_reason": None,
+    "/pull_request/base/repo/topics": [],
+    "/pull_request/head/repo/topics": [],
+    "/pull_request/base/repo/visibility": "public",
+    "/pull_request/head/repo/visibility": "public",
+}
 _OLD_INSTALLATION: Final = {
     "/installation/app_slug": "squadron",
     "/installation/created_at": "2026-01-01T00:00:00Z",
@@ -150,20 +160,22 @@ FLAWED_WEBHOOKS: Final = {
     "pull_request.synchronize": Flaw(_OLD, _OLD_REPOSITORIES),
     "pull_request.unlabeled": Flaw(_OLD, _OLD_REPOSITORIES, (0, 1)),
     "pull_request_review.dismissed": Flaw(_OLD, _OLD_REPOSITORIES),
-    "pull_request_review.submitted": Flaw(
+    "pull_request_review.submitted": Flaw(_OLD, _OLD_PULL, (0, 1, 2)),
+    "pull_request_review_comment.created": Flaw(
         _OLD,
         {
-            **_OLD_REPOSITORIES,
-            "/pull_request/draft": False,
-            "/pull_request/auto_merge": None,
-            "/pull_request/active_lock_reason": None,
-            "/pull_request/base/repo/topics": [],
-            "/pull_request/head/repo/topics": [],
-            "/pull_request/base/repo/visibility": "public",
-            "/pull_request/head/repo/visibility": "public",
+            **_OLD_PULL,
+            "/comment/line": 1,
+            "/comment/original_line": 1,
+            "/comment/side": "RIGHT",
+            "/comment/start_line": None,
+            "/comment/original_start_line": None,
+            "/comment/start_side": None,
+            "/comment/reactions": _NO_REACTIONS,
         },
         (0, 1, 2),
     ),
+    "pull_request_review_comment.edited": Flaw(_OLD, _OLD_REPOSITORIES),
     "push": Flaw(
         _OLD,
         {

@@ -129,6 +129,23 @@ async def test_a_redelivery_repeats_guid_and_bytes(box: Rig) -> None:
     assert [one["id"] for one in older] == [failed[0]["id"]]
 
 
+async def test_a_delivery_that_reaches_nobody_fails_and_is_listed_for_three_days(box: Rig) -> None:
+    await fault(box, kind="unreachable", event="issues.opened", count=2)
+    await box.person("write").post(f"{REPO}/issues", json={"title": "x"})
+    listed = "/app/hook/deliveries?status=failure"
+    [first] = (await box.app().get(listed)).json()
+    assert (first["status_code"], first["redelivery"]) == (502, False)
+    again = await box.app().post(f"/app/hook/deliveries/{first['id']}/attempts")
+    assert again.status_code == 202
+    second, same = (await box.app().get(listed)).json()
+    assert (second["redelivery"], second["guid"], same) == (True, first["guid"], first)
+    assert not box.listener.received
+    await box.client().post("/_box/age_deliveries", json={"days": 3.01})
+    assert (await box.app().get(listed)).json() == []
+    gone = await box.app().post(f"/app/hook/deliveries/{first['id']}/attempts")
+    assert gone.status_code == 404
+
+
 async def test_nobody_is_told_of_a_silent_change(box: Rig) -> None:
     ann = box.person("write")
     await ann.post(f"{REPO}/issues", json={"title": "x"})
@@ -232,3 +249,35 @@ async def test_an_unknown_route_is_remembered(tmp_path: Path) -> None:
         assert unknown == [f"GET {REPO}/traffic/views"]
         kept = [line for line in box.record.read_text().splitlines(True) if "traffic" not in line]
         box.record.write_text("".join(kept))  # the one call that the contract may not see
+
+
+async def test_an_order_is_carried_out_just_before_the_call_is_answered(box: Rig) -> None:
+    body = {"repository": "octo/demo", "archived": True}
+    await fault(box, kind="order", method="POST", path="/issues$", order="repository", body=body)
+    app = await box.installation()
+    assert (await app.get(f"{REPO}/issues")).status_code == 200
+    answer = await app.post(f"{REPO}/issues", json={"title": "x"})
+    assert answer.status_code == 403 and "archived" in answer.json()["message"]
+    order = {"kind": "order", "order": "no such thing"}
+    refused = await box.client().post("/_box/faults", json=order)
+    assert refused.status_code == 400 and "no such thing" in refused.json()["message"]
+
+
+async def test_an_installation_has_moods_of_its_own(box: Rig) -> None:
+    order = box.client().post
+    await order("/_box/users", json={"login": "acme", "permission": "admin"})
+    moved = {"repository": "octo/demo", "to": "acme/demo"}
+    number = (await order("/_box/install_further", json={"owner": "acme"})).json()[
+        "installation_id"
+    ]
+    await order("/_box/move", json=moved)
+    for action, mood in (("suspend", 403), ("unsuspend", 201), ("deleted", 404)):
+        await order("/_box/installation", json={"action": action, "owner": "acme"})
+        answer = await box.app().post(f"/app/installations/{number}/access_tokens")
+        assert answer.status_code == mood, action
+        assert (await box.installation()) is not None
+    assert [one["id"] for one in (await box.app().get("/app/installations")).json()] == [
+        box.box.identity.installation_id
+    ]
+    assert "repository.transferred" in await box.heard()
+    box.check_contract()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -213,12 +214,13 @@ async def test_checks_are_strict_and_can_be_found_again(box: Rig) -> None:
             "name": "squadron/pm", "head_sha": sha, "external_id": external,
             "conclusion": "failure", "output": {"title": "t", "summary": "s", "text": "x"},
         })
-    for query, expected in (
+    asked: list[tuple[dict[str, str | int], list[str]]] = [
         ({"check_name": "squadron/pm", "app_id": box.box.identity.app_id}, ["second"]),
         ({"filter": "all"}, ["second", "first"]),
         ({"app_id": 1}, []),
         ({"status": "queued"}, []),
-    ):
+    ]
+    for query, expected in asked:
         answer = (await app.get(f"{REPO}/commits/work/check-runs", params=query)).json()
         assert [one["external_id"] for one in answer["check_runs"]] == expected
     run = (await app.get(f"{REPO}/commits/{sha}/check-runs")).json()["check_runs"][0]
@@ -327,3 +329,22 @@ async def test_the_timeline_tells_who_set_which_label(box: Rig) -> None:
     assert [(one["event"], one["label"]["name"], one["actor"]["login"]) for one in told] == [
         ("labeled", "bug", "write"), ("unlabeled", "bug", "write"), ("labeled", "bug", "triage"),
     ]
+
+
+async def test_what_is_opened_while_a_list_is_made_disturbs_nobody(box: Rig) -> None:
+    """An answer asks git about one pull request after the other, and others go on meanwhile."""
+    app, ann = await box.installation(), box.person("write")
+    for name in ("one", "two", "three"):
+        sha = await branch(box, name, f"{name}.txt", name)
+        await app.post(f"{REPO}/pulls", json={"title": name, "head": name, "base": "main"})
+    await app.post(f"{REPO}/check-runs", json={
+        "name": "squadron/bug-fix", "head_sha": sha, "status": "in_progress",
+        "output": {"title": "Working", "summary": "on it"},
+    })
+
+    async def issues() -> None:
+        for _ in range(30):
+            await opened(ann)
+
+    listed, _ = await asyncio.gather(app.get(f"{REPO}/commits/{sha}/check-runs"), issues())
+    assert [one["name"] for one in listed.json()["check_runs"]] == ["squadron/bug-fix"]

@@ -2,7 +2,7 @@
 
 import http.client
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import anthropic
 import openai
@@ -82,6 +82,7 @@ def test_another_marker_starts_another_script() -> None:
 
 def test_a_script_is_chosen_by_the_first_message_if_nothing_is_named() -> None:
     assert served(SCRIPTS, user("Other title: x")) == "other zero"
+    assert served(SCRIPTS, user("what a CLI says first"), user("Other title")) == "other zero"
     assert served(SCRIPTS, user("Other title: SCENARIO:steps")) == "zero"
     assert "No script" in served(SCRIPTS, user("hello"), model(), user("Other title"))
     assert "No script" in served(SCRIPTS, user("SCENARIO:unheard-of"))
@@ -181,14 +182,17 @@ async def test_the_conversation_goes_on(wire: str, server: ScriptedServer) -> No
 
 
 def exchange(
-    server: ScriptedServer, method: str, path: str, body: object = None, **headers: str
+    server: ScriptedServer,
+    method: str,
+    path: str,
+    body: Mapping[str, object] | Iterator[bytes] | str | None = None,
+    **headers: str,
 ) -> tuple[int, dict[str, object]]:
     connection = http.client.HTTPConnection("127.0.0.1", int(server.url.rpartition(":")[2]), 5)
     given = {"x-api-key": KEY, **headers}
-    if isinstance(body, dict):
-        body = json.dumps(body)
+    sent = json.dumps(body) if isinstance(body, Mapping) else body
     chunks = given.get("Transfer-Encoding") == "chunked"
-    connection.request(method, path, body, given, encode_chunked=chunks)
+    connection.request(method, path, sent, given, encode_chunked=chunks)
     response = connection.getresponse()
     content = response.read()
     connection.close()

@@ -34,6 +34,7 @@ OPERATIONS: Final = {
     "/app/installations/{installation_id}/access_tokens": "POST",
     "/installation/repositories": "GET",
     "/meta": "GET",
+    "/orgs/{org}/teams/{team_slug}/memberships/{username}": "GET",
     "/rate_limit": "GET",
     "/users/{username}": "GET",
     _REPO: "GET",
@@ -42,6 +43,7 @@ OPERATIONS: Final = {
     f"{_REPO}/branches/{{branch}}": "GET",
     f"{_REPO}/check-runs": "POST",
     f"{_REPO}/check-runs/{{check_run_id}}": "GET PATCH",
+    f"{_REPO}/check-runs/{{check_run_id}}/annotations": "GET",
     f"{_REPO}/collaborators/{{username}}": "GET",
     f"{_REPO}/collaborators/{{username}}/permission": "GET",
     f"{_REPO}/commits": "GET",
@@ -73,13 +75,17 @@ OPERATIONS: Final = {
     f"{_REPO}/labels": "GET POST",
     f"{_REPO}/labels/{{name}}": "GET DELETE",
     f"{_REPO}/pulls": "GET POST",
+    f"{_REPO}/pulls/comments": "GET",
+    f"{_REPO}/pulls/comments/{{comment_id}}": "GET PATCH",
+    f"{_REPO}/pulls/comments/{{comment_id}}/reactions": "POST",
     _PULL: "GET PATCH",
-    f"{_PULL}/comments": "GET",
+    f"{_PULL}/comments": "GET POST",
     f"{_PULL}/commits": "GET",
     f"{_PULL}/files": "GET",
     f"{_PULL}/merge": "GET PUT",
     f"{_PULL}/requested_reviewers": "POST",
     f"{_PULL}/reviews": "GET POST",
+    f"{_PULL}/reviews/{{review_id}}": "PUT",
     f"{_REPO}/statuses/{{sha}}": "POST",
 }
 """Path → methods that Squadron sends or the box answers."""
@@ -100,8 +106,10 @@ WEBHOOKS: Final = {
     "pull_request": (
         "assigned closed edited labeled opened ready_for_review reopened synchronize unlabeled"
     ),
-    "pull_request_review": "dismissed submitted",
+    "pull_request_review": "dismissed edited submitted",
+    "pull_request_review_comment": "created edited",
     "push": "",
+    "repository": "renamed transferred",
     "status": "",
     "sub_issues": ("parent_issue_added parent_issue_removed sub_issue_added sub_issue_removed"),
 }

@@ -20,8 +20,14 @@ class Reply:
     id: str
     model: str
     answer: Answer
-    input_tokens: int
+    fresh_tokens: int
+    """Input that no cache knows of."""
     output_tokens: int
+
+    @property
+    def input_tokens(self) -> int:
+        """All input, as OpenAI counts it; Anthropic counts the fresh tokens apart."""
+        return self.fresh_tokens + self.answer.cache_read_tokens + self.answer.cache_write_tokens
 
     def call_id(self, number: int) -> str:
         """The id of the answer's tool call with this number."""

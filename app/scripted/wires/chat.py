@@ -73,6 +73,8 @@ def _calls(reply: Reply) -> list[Json]:
 
 
 def _finish(reply: Reply) -> str:
+    if reply.answer.is_cut_off:
+        return "length"
     return "tool_calls" if reply.answer.calls else "stop"
 
 
@@ -88,6 +90,7 @@ def _envelope(reply: Reply, kind: str) -> Json:
 def _usage(reply: Reply) -> Json:
     return {
         "prompt_tokens": reply.input_tokens,
+        "prompt_tokens_details": {"cached_tokens": reply.answer.cache_read_tokens},
         "completion_tokens": reply.output_tokens,
         "total_tokens": reply.input_tokens + reply.output_tokens,
     }

@@ -23,7 +23,7 @@ def whole(reply: Reply) -> Json:
     """The answer as one JSON object."""
     return {
         **_opening(reply),
-        "content": [*_text_blocks(reply), *_call_blocks(reply)],
+        "content": [*_thinking_blocks(reply), *_text_blocks(reply), *_call_blocks(reply)],
         "stop_reason": _stop_reason(reply),
         "usage": _usage(reply, reply.output_tokens),
     }
@@ -33,6 +33,13 @@ def events(reply: Reply) -> Iterator[Event]:
     """The answer as server-sent events."""
     yield _event("message_start", message={**_opening(reply), "usage": _usage(reply, 1)})
     index = 0
+    for block in _thinking_blocks(reply):
+        deltas = [
+            {"type": "thinking_delta", "thinking": block["thinking"]},
+            {"type": "signature_delta", "signature": block["signature"]},
+        ]
+        yield from _block(index, {**block, "thinking": "", "signature": ""}, deltas)
+        index += 1
     for block in _text_blocks(reply):
         deltas = [{"type": "text_delta", "text": piece} for piece in pieces(reply.answer.text)]
         yield from _block(index, {**block, "text": ""}, deltas)
@@ -82,6 +89,12 @@ def _opening(reply: Reply) -> Json:
     }
 
 
+def _thinking_blocks(reply: Reply) -> list[Json]:
+    if not reply.answer.thinking:
+        return []
+    return [{"type": "thinking", "thinking": reply.answer.thinking, "signature": "scripted"}]
+
+
 def _text_blocks(reply: Reply) -> list[Json]:
     if not reply.answer.text:
         return []
@@ -102,8 +115,15 @@ def _call_blocks(reply: Reply) -> list[Json]:
 
 
 def _stop_reason(reply: Reply) -> str:
+    if reply.answer.is_cut_off:
+        return "max_tokens"
     return "tool_use" if reply.answer.calls else "end_turn"
 
 
 def _usage(reply: Reply, output_tokens: int) -> Json:
-    return {"input_tokens": reply.input_tokens, "output_tokens": output_tokens}
+    return {
+        "input_tokens": reply.fresh_tokens,
+        "cache_read_input_tokens": reply.answer.cache_read_tokens,
+        "cache_creation_input_tokens": reply.answer.cache_write_tokens,
+        "output_tokens": output_tokens,
+    }

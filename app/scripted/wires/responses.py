@@ -43,7 +43,8 @@ def conversation(body: Mapping[str, object]) -> Conversation:
 
 def whole(reply: Reply) -> Json:
     """The answer as one JSON object."""
-    return _response(reply, "completed", _output(reply), _usage(reply))
+    status = "incomplete" if reply.answer.is_cut_off else "completed"
+    return _response(reply, status, _output(reply), _usage(reply))
 
 
 def events(reply: Reply) -> Iterator[Event]:
@@ -63,7 +64,8 @@ def _happenings(reply: Reply) -> Iterator[tuple[str, Json]]:
         else:
             yield from _called(item, where)
         yield "response.output_item.done", {"output_index": index, "item": item}
-    yield "response.completed", {"response": whole(reply)}
+    answer = whole(reply)
+    yield f"response.{answer['status']}", {"response": answer}
 
 
 def _spoken(reply: Reply, item: Json, where: Json) -> Iterator[tuple[str, Json]]:
@@ -137,7 +139,7 @@ def _response(reply: Reply, status: str, output: list[Json], usage: Json | None)
         "output": output,
         "usage": usage,
         "error": None,
-        "incomplete_details": None,
+        "incomplete_details": {"reason": "max_output_tokens"} if status == "incomplete" else None,
         "instructions": None,
         "metadata": {},
         "parallel_tool_calls": True,
@@ -151,7 +153,10 @@ def _response(reply: Reply, status: str, output: list[Json], usage: Json | None)
 def _usage(reply: Reply) -> Json:
     return {
         "input_tokens": reply.input_tokens,
-        "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
+        "input_tokens_details": {
+            "cached_tokens": reply.answer.cache_read_tokens,
+            "cache_write_tokens": reply.answer.cache_write_tokens,
+        },
         "output_tokens": reply.output_tokens,
         "output_tokens_details": {"reasoning_tokens": 0},
         "total_tokens": reply.input_tokens + reply.output_tokens,
