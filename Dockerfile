@@ -2,10 +2,15 @@
 #
 #   docker build --tag squadron .
 #   docker run --stop-timeout 90 --publish 8000:8000 --volume squadron:/data \
-#     --env-file squadron.env squadron
+#     --env-file squadron.env \
+#     --cap-drop ALL --security-opt no-new-privileges \
+#     --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
+#     --security-opt systempaths=unconfined squadron
 #
-# Agents run inside this container, as its user. What their work needs besides git and Python
-# (compilers, test runners) belongs into an image that is built FROM this one.
+# compose.yaml says the same. Each agent works in a sandbox of its own inside this container: README,
+# Security, says what each option is for, and without them the service does not start. What agents'
+# work needs besides git and Python (compilers, test runners) belongs into an image that is built
+# FROM this one.
 
 FROM python:3.11.14-slim-bookworm AS base
 
@@ -19,7 +24,7 @@ RUN /opt/squadron/bin/pip install --constraint constraints.txt .
 
 FROM base
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends ca-certificates git tini \
+ && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git tini \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 10001 --user-group --create-home --shell /usr/sbin/nologin squadron \
  && install --directory --owner=squadron --group=squadron --mode=0700 /data

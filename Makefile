@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10
 ARGS   ?=
 
-.PHONY: install demo test full crash lint bench clean
+.PHONY: install demo test full clis crash lint bench mutation clean
 
 install: $(VENV)/.installed
 
@@ -24,9 +24,17 @@ demo: install
 test: install
 	$(PYTEST) -m "not full and not crash" $(ARGS)
 
-full: test
+full: export SQUADRON_TEST_COPILOT_CLI = $(CURDIR)/$(VENV)/clis/node_modules/.bin/copilot
+full: clis test
 	$(PYTEST) -m "full and not crash" $(ARGS)
 	$(MAKE) crash
+	$(MAKE) mutation ARGS="--sample 120 --seed 2026"
+
+# The real coding agents, for the tests that drive them: SDKs from PyPI, a CLI from npm.
+clis: install
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,claude,copilot]'
+	npm install --loglevel=error --no-fund --no-audit --prefix $(VENV)/clis "@github/copilot@$$( \
+	  $(BIN)/python -c 'from app.adapters.runtimes import copilot; print(copilot.CLI_VERSION)')"
 
 crash: install
 	$(BIN)/pytest -m crash -s tests/crash $(ARGS)
@@ -38,6 +46,9 @@ lint: install
 
 bench: install
 	$(BIN)/python -m bench $(ARGS)
+
+mutation: install
+	@$(BIN)/python -m tests.mutation $(ARGS)
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -6,15 +6,34 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from bench import detector, flood, gate, intake, startup, verdict
+from bench import (
+    agents,
+    deadline,
+    detector,
+    flood,
+    gate,
+    intake,
+    ledger,
+    loops,
+    replay,
+    sandbox,
+    startup,
+    verdict,
+)
 
 PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "intake": intake.main,
     "flood": flood.main,
     "verdict": verdict.main,
     "gate": gate.main,
+    "ledger": ledger.main,
     "startup": startup.main,
     "detector": detector.main,
+    "replay": replay.main,
+    "loops": loops.main,
+    "sandbox": sandbox.main,
+    "deadline": deadline.main,
+    "agents": agents.main,
 }
 
 

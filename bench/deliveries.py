@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import count, cycle
 from typing import Final
 
@@ -27,7 +27,7 @@ def junk(series: str) -> Iterator[Request]:
     """Unsigned, wrongly signed, and now and then large: nothing that may cost much."""
     body, large = _body(0), bytes(LARGE_BODY_BYTES)
     wrong = "sha256=" + "0" * 64
-    small: Sequence[Callable[[str], bytes]] = [_post(body, None), _post(body, wrong)]
+    small = [_post(body, None), _post(body, wrong)]
     posts = cycle([*small * 10, _post(large, wrong), _post(large, None)])
     return ((name, post(name)) for name, post in zip(_names(series), posts, strict=False))
 

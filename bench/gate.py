@@ -7,7 +7,7 @@ and then each latency is that of a queue of all the others.
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -46,7 +46,7 @@ class Pattern:
     """How the agents behave."""
 
     name: str
-    call: tuple[str, dict[str, object]]
+    call: tuple[str, Mapping[str, object]]
     mean_pause_seconds: float
 
 
@@ -120,12 +120,14 @@ async def _gates(store: SqlStore) -> list[BreakerGate]:
     for issue in range(1, AGENTS + 1):
         new = NewAgent(
             repository=Repository("octo/demo", 1),
+            repository_id=1,
             issue=issue,
             role="bug-fix",
             assignment=Assignment(
                 limits=Limits(max_tool_calls=1_000_000),
                 prompt="Fix it.",
                 model="openai:scripted",
+                planning_model=None,
                 tools=("bash", "edit"),
                 setup=(),
                 escalation=EscalationRules(),
@@ -150,6 +152,7 @@ async def _gates(store: SqlStore) -> list[BreakerGate]:
                 store=store,
                 workspace=cast(Workspace, None),  # only test runs look at it
                 parse=partial(parse, pipefail=True),
+                price_of=lambda model, at: None,
                 clock=clock,
             )
         )

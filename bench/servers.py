@@ -59,6 +59,9 @@ def service(database: str | None = None) -> Iterator[Server]:
         data.mkdir()
         key = Path(directory) / "key.pem"
         key.write_bytes(_private_key())
+        # It runs no agents here, and trying a sandbox is no part of what is measured.
+        rules = Path(directory) / "operator.yaml"
+        rules.write_text("sandbox: {mode: off}")
         address = database or f"sqlite:///{data / 'squadron.sqlite3'}"
         environment = {
             "SQUADRON_GITHUB_APP_ID": "1",
@@ -67,6 +70,7 @@ def service(database: str | None = None) -> Iterator[Server]:
             "SQUADRON_GITHUB_API_URL": "http://127.0.0.1:9",
             "SQUADRON_DATA_DIR": str(data),
             "SQUADRON_DATABASE_URL": address,
+            "SQUADRON_CONFIG": str(rules),
         }
         command = [sys.executable, "-m", "app.cli.main", "serve"]
         with _running(command, environment, "/readyz", address) as server:

@@ -12,10 +12,12 @@ from app.core.events import (
     AgentEvent,
     Ask,
     Created,
+    ModelAsked,
     ModelCalled,
     SegmentEnded,
     SegmentStarted,
     Slept,
+    Spoke,
     SuiteAsked,
     Ticked,
     ToolAsked,
@@ -24,7 +26,7 @@ from app.core.events import (
     Waits,
     Woken,
 )
-from app.core.limits import Limits
+from app.core.limits import LimitName, Limits
 from app.core.testruns import Outcome, Suite
 
 SAMPLES = 20_000
@@ -32,6 +34,18 @@ WARM_UP_SAMPLES = 2_000
 AIM_P50_MICROSECONDS = 20
 
 _START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+EVERY_LIMIT = Limits(
+    max_iterations=50,
+    max_model_calls=10_000,
+    max_tokens=1_000_000_000,
+    max_cost_usd=1_000.0,
+    max_planning_cost_usd=1_000.0,
+    max_execution_cost_usd=1_000.0,
+    max_consecutive_tools=10_000,
+    max_tool_calls_per_turn=10_000,
+    ceilings={LimitName.MAX_COST_USD: 2_000.0, LimitName.MAX_TOOL_CALLS: 100_000},
+)
+"""All of them are switched on, and none is close."""
 _WHOLE = Suite("pytest", (), status_visible=True)
 _ONE_FILE = Suite("pytest", ("tests/test_login.py",), status_visible=True)
 
@@ -45,8 +59,18 @@ def history() -> Iterator[AgentEvent]:
         for n in range(50):
             at, call = begin + timedelta(seconds=20 * n), f"{segment}-{n}"
             suite = _asked_suite(n, call)
-            yield ModelCalled(at=at, model="scripted", input_tokens=9_000, output_tokens=300)
-            yield ToolAsked(at=at, call=call, tool="bash", what="pytest", suite=suite)
+            yield ModelAsked(at=at, estimate_nanousd=40_000_000)
+            yield ModelCalled(
+                at=at,
+                model="scripted",
+                input_tokens=9_000,
+                output_tokens=300,
+                cost_nanousd=31_500_000,
+            )
+            yield Spoke(at=at)
+            yield ToolAsked(
+                at=at, call=call, tool="bash", what="pytest", suite=suite, key=f"call {n % 7}"
+            )
             yield _ended(at, call, suite)
         end = begin + timedelta(seconds=1_100)
         yield SegmentEnded(at=end, why="blocked")
@@ -58,15 +82,16 @@ def history() -> Iterator[AgentEvent]:
 def asks() -> tuple[Ask, ...]:
     """What a working agent asks, in the proportions in which it asks it."""
     at = _START + timedelta(hours=6, seconds=30)
-    tool = ToolAsked(at=at, call="next", tool="edit", what="app/login.py")
+    tool = ToolAsked(at=at, call="next", tool="edit", what="app/login.py", key="edit login")
+    model = ModelAsked(at=at, estimate_nanousd=40_000_000)
     suite = SuiteAsked(suite=_WHOLE, fingerprint="changed")
     tests = ToolAsked(at=at, call="next", tool="bash", what="pytest", suite=suite)
-    return (tool, tool, tests, tool, Ticked(at=at), tool, tool, tests, TurnAsked(at=at), tool)
+    return (tool, model, tests, tool, Ticked(at=at), model, tool, tests, TurnAsked(at=at), model)
 
 
 def sample_nanoseconds() -> list[int]:
     """How long each of `SAMPLES` verdicts took."""
-    counters, limits = fold(history()), Limits(max_iterations=50)
+    counters, limits = fold(history()), EVERY_LIMIT
     taken = []
     for ask in islice(cycle(asks()), WARM_UP_SAMPLES + SAMPLES):
         begin = perf_counter_ns()

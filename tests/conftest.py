@@ -2,8 +2,9 @@
 
 import os
 
-KEPT = "SQUADRON_TEST_POSTGRES_URL"
+KEPT = "SQUADRON_TEST_"
+"""How names begin that are meant for the tests themselves: where, how much, from which seed."""
 
 for _name in [name for name in os.environ if name.startswith(("SQUADRON_", "GIT_"))]:
-    if _name != KEPT:
+    if not _name.startswith(KEPT):
         del os.environ[_name]

@@ -12,15 +12,13 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractAsyncContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from errno import ENOENT
 from pathlib import Path
 
-from app.ports import Ended
+from app.ports import SEGMENT_VARIABLE, Ended, Entered, Stay
 
-SEGMENT_VARIABLE = "SQUADRON_SEGMENT"
-"""Names the segment in the environment of each of its processes: orphans are found by it."""
 DRAIN_SECONDS = 1.0
 """How long output is awaited from what escaped the killed group and holds the pipe."""
 REAP_SECONDS = 5.0
@@ -69,12 +67,12 @@ class ProcessGroups:
             exit_code = await _end(process, pipes, timeout_seconds)
         return Ended(exit_code, output.kept.text(), errors.kept.text() if apart else "")
 
-    async def kill_marked(self, marker: str) -> int:
-        """Kill all processes of the segment, also those that are forked meanwhile.
+    async def kill_marked(self, marker: str, variable: str = SEGMENT_VARIABLE) -> int:
+        """Kill all processes that carry the marker, also those that are forked meanwhile.
 
         Raises `TimeoutError` (an `OSError`) when some are left after the last round.
         """
-        wanted = f"{SEGMENT_VARIABLE}={marker}".encode()
+        wanted = f"{variable}={marker}".encode()
         killed: set[int] = set()
         quiet_rounds = 0
         for _ in range(MOST_KILL_ROUNDS):
@@ -84,7 +82,23 @@ class ProcessGroups:
             if quiet_rounds == QUIET_ROUNDS:
                 return len(killed)
             await asyncio.sleep(KILL_ROUND_SECONDS)
-        raise TimeoutError(f"processes of segment {marker} survive SIGKILL: {sorted(killed)}")
+        raise TimeoutError(f"processes of {variable}={marker} survive SIGKILL: {sorted(killed)}")
+
+
+class NoWalls:
+    """`Walls` where there are none: programs of agents see what the service's user sees."""
+
+    def around(self, stay: Stay) -> AbstractAsyncContextManager[Entered]:
+        """As `Walls.around`."""
+        return nullcontext(Entered())
+
+    def name_inside(self, workspace: Path) -> Path:
+        """As `Walls.name_inside`: its path."""
+        return workspace
+
+    def excess(self, marker: str) -> str:
+        """As `Walls.excess`: nobody looks."""
+        return ""
 
 
 async def _end(

@@ -1,49 +1,137 @@
 """`squadron agents` and `squadron explain`: the registry, read from the database."""
 
-import asyncio
 import json
-import os
-from collections.abc import Coroutine
-from typing import Annotated, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.codec import encode_event
 from app.adapters.store.store import SqlStore
-from app.bootstrap import open_registry
 from app.cli.failing import fail
-from app.config.settings import SettingsError, load_local_settings
-from app.core.agent import AgentId
+from app.cli.registry import AsJson, agent_called, answered, open_registry, opened
+from app.core.agent import Agent, AgentId, Effect, EffectName
+from app.core.brakes import Brake
 from app.core.breaker import figure
+from app.core.events import AgentEvent
+from app.core.refusals import brake_words
 from app.core.report import Report, report
-from app.ports import StoreUnavailable
-from app.services.views import Json, agent_json, explanation_json, waits_words
-
-Answer = TypeVar("Answer")
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+from app.core.story import command_words, quoted, refused_words, story
+from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused
+from app.services.views import (
+    REFUSED_SHOWN_FOR,
+    Json,
+    agent_json,
+    brake_json,
+    commands_about,
+    dead_delivery_json,
+    explanation_json,
+    not_started_json,
+    pass_json,
+    refused_json,
+    waits_words,
+)
 
 
 def agents(as_json: AsJson = False) -> None:
-    """The registry: every agent, its state, and how much of each limit is used."""
-    reports = _read(_all(_store()))
+    """The registry: every agent, its state, and how much of each limit is used; what did not
+    start, and why; webhooks that could not be handled; and what the last look at GitHub has
+    cost."""
+    shown = answered(_all(opened(open_registry)))
     if as_json:
-        typer.echo(json.dumps({"agents": [agent_json(view) for view in reports]}, indent=2))
+        content = {
+            "agents": [
+                {**agent_json(each.report), "refused": refused_json(each.effects)}
+                for each in shown.agents
+            ],
+            "not_started": [not_started_json(start) for start in shown.not_started],
+            "dead_deliveries": [dead_delivery_json(dead) for dead in shown.dead_deliveries],
+            "brakes": [brake_json(brake) for brake in shown.brakes],
+            "last_pass": pass_json(shown.last_pass),
+        }
+        typer.echo(json.dumps(content, indent=2))
         return
-    table = Table("agent", "state", "limits", "stopped by")
-    for view in reports:
+    named = [_name(each.report.agent) for each in shown.agents]
+    table, longest = _table(
+        "agent", named, "state", "limits", "stopped by, and what GitHub refuses"
+    )
+    for name, each in zip(named, shown.agents, strict=True):
+        view = each.report
         uses = "  ".join(
             f"{use.name.removeprefix('max_')} {figure(use.observed)}/{figure(use.maximum)}"
             for use in view.uses
         )
         trip = view.agent.trip
-        table.add_row(
-            str(view.agent.id), waits_words(view.agent), uses, trip.reason if trip else ""
-        )
-    Console().print(table)
+        notes = [trip.reason] if trip else []
+        notes += refused_words(each.effects)
+        table.add_row(name, waits_words(view.agent), uses, "\n".join(notes))
+    _print(table, longest)
+    if shown.not_started:
+        _print(*_refusals(shown.not_started))
+    if shown.dead_deliveries:
+        _print(*_dead(shown.dead_deliveries))
+    for brake in shown.brakes:
+        typer.echo(f"Nothing starts, and nobody works: {quoted(brake_words(brake), 500)}.")
+    if shown.last_pass is not None:
+        typer.echo(_pass_words(shown.last_pass))
+
+
+def _pass_words(done: Pass) -> str:
+    left = ", ".join(f"{number} {kind}" for kind, number in sorted(done.put_off.items()))
+    return (
+        f"Last look at GitHub: {done.ended_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC,"
+        f" {done.repositories} repositories ({done.looked_at_fully} fully) and {done.agents} agents"
+        f" in {done.seconds:g} s. It cost {done.requests} requests ({done.unchanged} of them"
+        f" answered with 'not modified', which are free) and {done.token_requests} for tokens;"
+        f" {left or 'nothing'} put off."
+    )
+
+
+def _refusals(starts: Sequence[StartRefused]) -> tuple[Table, int]:
+    posts = [quoted(f"{start.repository}#{start.issue}/{start.role}") for start in starts]
+    table, longest = _table("not started", posts, "why", "asked by", "at", "times")
+    for post, start in zip(posts, starts, strict=True):
+        why, by = quoted(start.reason, 500), quoted(start.by)
+        table.add_row(post, why, by, f"{start.at.astimezone(UTC):%Y-%m-%d %H:%M}", f"{start.times}")
+    return table, longest
+
+
+def _dead(deliveries: Sequence[DeadDelivery]) -> tuple[Table, int]:
+    table, longest = _table(
+        "delivery given up", [each.delivery.id for each in deliveries], "what", "why", "at"
+    )
+    for each in deliveries:
+        told = dead_delivery_json(each)
+        place = f"{told['repository']}#{told['issue']}" if told["issue"] else told["repository"]
+        what = quoted(f"{each.delivery.event} {told['action'] or ''} {place} by {told['by']}")
+        at = f"{each.at.astimezone(UTC):%Y-%m-%d %H:%M}"
+        table.add_row(each.delivery.id, what, quoted(each.reason, 500), at)
+    return table, longest
+
+
+def _table(first: str, names: Sequence[str], *others: str) -> tuple[Table, int]:
+    """A table whose first column is never cut, and how wide that is."""
+    longest = max((len(line) for name in names for line in name.splitlines()), default=0)
+    return Table(Column(first, no_wrap=True, min_width=longest), *others), longest
+
+
+def _print(table: Table, longest: int) -> None:
+    console = Console()
+    console.width = max(console.width, longest + _LEAST_BESIDE)
+    console.print(table)
+
+
+_LEAST_BESIDE: Final = 60
+"""Characters of the table beside the agents' ids: those are copied, so they are never cut."""
+
+
+def _name(agent: Agent) -> str:
+    return f"{agent.id}\n  for {agent.parent}" if agent.parent else str(agent.id)
 
 
 def explain(
@@ -54,71 +142,65 @@ def explain(
         agent_id = AgentId.parse(agent)
     except ValueError as error:
         fail(str(error), 2)
-    explanation = _read(_explained(_store(), agent_id))
-    if explanation is None:
+    read = answered(_read(opened(open_registry), agent_id))
+    if read is None:
         fail(f"there is no agent {agent_id} in this registry; `squadron agents` lists them")
     if as_json:
-        typer.echo(json.dumps(explanation, indent=2))
+        events: list[Json] = [json.loads(encode_event(event)) for event in read.log]
+        shown = explanation_json(read.report, events, read.effects, read.commands)
+        typer.echo(json.dumps(shown, indent=2))
         return
-    _tell(Console(), explanation)
+    for line in story(read.report, read.log, read.effects):
+        typer.echo(line)
+    if read.commands:
+        typer.echo("\nWhat people told it")
+    for told in read.commands:
+        words = command_words(told.at, told.by, told.lines, is_refused=told.refused)
+        typer.echo(f"  {words}")
 
 
-def _store() -> SqlStore:
-    try:
-        return open_registry(load_local_settings(os.environ))
-    except (SettingsError, FileNotFoundError) as error:
-        fail(str(error))
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What the registry holds of one agent."""
+
+    report: Report
+    log: Sequence[AgentEvent]
+    effects: Mapping[EffectName, Effect]
+    commands: Sequence[HeardCommands] = ()
+    """Of people, about it; where they were asked for."""
 
 
-def _read(reading: Coroutine[object, object, Answer]) -> Answer:
-    try:
-        return asyncio.run(reading)
-    except StoreUnavailable as error:
-        fail(f"{error}. Is SQUADRON_DATABASE_URL right, and has `squadron serve` run on it?")
+@dataclass(frozen=True, slots=True)
+class _Registry:
+    """All that `squadron agents` shows."""
+
+    agents: Sequence[_Read]
+    not_started: Sequence[StartRefused]
+    dead_deliveries: Sequence[DeadDelivery]
+    brakes: Sequence[Brake]
+    last_pass: Pass | None
 
 
-async def _all(store: SqlStore) -> list[Report]:
+async def _all(store: SqlStore) -> _Registry:
     now = SystemClock().now()
-    found = await store.agents()
-    return [report(agent, await store.log(agent.id), now) for agent in found]
+    return _Registry(
+        [await _read_of(store, agent) for agent in await store.agents()],
+        await store.refused_starts(now - REFUSED_SHOWN_FOR),
+        await store.dead_deliveries(),
+        await store.brakes(),
+        await store.last_pass(),
+    )
 
 
-async def _explained(store: SqlStore, agent_id: AgentId) -> Json | None:
-    agent = await store.agent(agent_id)
+async def _read(store: SqlStore, agent_id: AgentId) -> _Read | None:
+    agent = await agent_called(store, agent_id)
     if agent is None:
         return None
-    log = await store.log(agent_id)
-    events: list[Json] = [json.loads(encode_event(event)) for event in log]
-    effects = await store.effects(agent_id)
-    return explanation_json(report(agent, log, SystemClock().now()), events, effects)
+    read = await _read_of(store, agent)
+    heard = await store.heard_commands(agent.id.repository)
+    return replace(read, commands=commands_about(agent, read.effects, heard))
 
 
-def _tell(console: Console, explanation: Json) -> None:
-    agent = explanation["agent"]
-    events = explanation["events"]
-    effects = explanation["effects"]
-    assert isinstance(agent, dict)
-    assert isinstance(events, list)
-    assert isinstance(effects, list)
-    console.print(f"[bold]{agent['id']}[/bold] is {agent['state']}")
-    if agent["trip"]:
-        console.print(f"stopped by {agent['trip']['layer']}: {agent['trip']['reason']}")
-    timeline = Table("#", "at", "event", "what")
-    for event in events:
-        what = ", ".join(
-            f"{name}={value}"
-            for name, value in event.items()
-            if name not in ("seq", "at", "type") and value not in (None, "", [])
-        )
-        timeline.add_row(str(event["seq"]), event["at"], event["type"], what[:160])
-    console.print(timeline)
-    written = Table("effect", "state", "attempts", "url", "error")
-    for effect in effects:
-        written.add_row(
-            effect["name"],
-            effect["state"],
-            str(effect["attempts"]),
-            effect["url"] or "",
-            effect["error"],
-        )
-    console.print(written)
+async def _read_of(store: SqlStore, agent: Agent) -> _Read:
+    log = await store.log(agent.id)
+    return _Read(report(agent, log, SystemClock().now()), log, await store.effects(agent.id))

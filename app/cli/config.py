@@ -1,36 +1,27 @@
-"""`squadron config`: looks at a repository's configuration the way the service will."""
+"""`squadron config`: what the service makes of configuration files, and what may be in them."""
 
 import json
-import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final, TypedDict
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from app.cli.directories import USAGE_ERROR, operator_of, reading_of, settings_of
 from app.cli.failing import fail
-from app.config.directory import UnreadableDirectory, read_directory
-from app.config.operator import OperatorConfig, load_operator
-from app.config.repository import RepositoryReading, read_repository
-from app.config.settings import SettingsError, load_local_settings
+from app.cli.runtimes import lacks
+from app.config.jsonschema import FileKind, json_schema
 from app.config.wording import did_you_mean
-from app.core.limits import LimitName
+from app.core.limits import Action, LimitName
 from app.core.plan import ConfigProblem, RolePlan
 
-config = typer.Typer(no_args_is_help=True, help="Check configuration files.")
-
-USAGE_ERROR: Final = 2
+config = typer.Typer(no_args_is_help=True, help="Check and describe configuration files.")
 
 _SHOWN: Final = (*LimitName, "warning_threshold", "summary_wait", "max_review_wait")
-
-
-@config.callback()
-def _group() -> None:
-    """A group although it has one command: `squadron config check`."""
 
 
 class LimitJson(TypedDict):
@@ -39,6 +30,9 @@ class LimitJson(TypedDict):
     value: int | float | None
     layer: str
     capped_by: str | None
+    on_limit: NotRequired[str]
+    """Only if it is not to escalate, which it always is at a ceiling."""
+    shadow: NotRequired[Literal[True]]
 
 
 @config.command()
@@ -54,14 +48,16 @@ def check(
     Mistakes go to stderr as file:line:column: message, with exit code 1.
     The operator's file is honoured if SQUADRON_CONFIG names one.
     """
-    reading = _reading(directory)
-    roles = reading.plan.roles if reading.plan else {}
+    reading = reading_of(directory)
+    roles = reading.plan.budgeted(operator_of().budgets).roles if reading.plan else {}
     if role is not None and reading.plan is not None:
         if role not in roles and role not in reading.plan.broken:
             fail(f"there is no role {role}{did_you_mean(role, roles)}", USAGE_ERROR)
         roles = {name: plan for name, plan in roles.items() if name == role}
     for problem in reading.problems:
         print(problem, file=sys.stderr)
+    for lacking in _lacking({plan.runtime for plan in roles.values()}):
+        print(f"note: {lacking}", file=sys.stderr)
     if as_json:
         print(json.dumps(_as_json(roles, reading.problems), indent=2))
     else:
@@ -70,37 +66,44 @@ def check(
         raise typer.Exit(1)
 
 
-def _reading(directory: Path) -> RepositoryReading:
-    """What the directory and the operator's file come to together."""
-    inner = directory / ".squadron"
-    here = inner if inner.is_dir() else directory
-    if not here.is_dir():
-        message = f"{directory} is not a directory: name .squadron or the repository that holds it"
-        fail(message, USAGE_ERROR)
-    try:
-        settings = load_local_settings(os.environ)
-    except SettingsError as error:
-        fail(str(error), USAGE_ERROR)
-    operator = load_operator(settings.config)
-    try:
-        files = read_directory(here)
-    except UnreadableDirectory as unreadable:
-        return RepositoryReading(None, (*operator.problems, *unreadable.problems))
-    reading = read_repository(files, operator.config or OperatorConfig(), root=str(here))
-    if operator.config is None:
-        return RepositoryReading(None, (*operator.problems, *reading.problems))
-    return reading
+@config.command()
+def schema(
+    file: Annotated[
+        FileKind,
+        typer.Option(
+            help="config: .squadron/config.yaml; agent: the frontmatter of .squadron/agents/*.md;"
+            " operator: the file that SQUADRON_CONFIG names."
+        ),
+    ] = "config",
+) -> None:
+    """Print a JSON Schema with which editors complete and check one kind of file."""
+    print(json.dumps(json_schema(file), indent=2))
+
+
+def _lacking(runtimes: Set[str]) -> Iterator[str]:
+    """What this machine lacks for these runtimes; the service's may have it."""
+    found = lacks(settings_of().copilot_cli)
+    yield from (words for name, words in found.items() if name in runtimes and words)
 
 
 def _shown_limits(plan: RolePlan) -> dict[str, LimitJson]:
-    return {
-        name: {
-            "value": getattr(plan.limits, name),
-            "layer": plan.origins[name].layer.value,
-            "capped_by": plan.origins[name].capped_by,
-        }
-        for name in _SHOWN
+    return {str(name): _shown_limit(plan, name) for name in _SHOWN}
+
+
+def _shown_limit(plan: RolePlan, name: str) -> LimitJson:
+    origin = plan.origins[name]
+    shown: LimitJson = {
+        "value": getattr(plan.limits, name),
+        "layer": origin.layer.value,
+        "capped_by": origin.capped_by,
     }
+    if isinstance(name, LimitName) and not plan.limits.is_at_ceiling(name):
+        action = plan.limits.action(name)
+        if action is not Action.ESCALATE:
+            shown["on_limit"] = action.value
+        if name in plan.limits.shadow:
+            shown["shadow"] = True
+    return shown
 
 
 def _as_json(roles: Mapping[str, RolePlan], problems: Sequence[ConfigProblem]) -> object:
@@ -118,10 +121,31 @@ def _as_json(roles: Mapping[str, RolePlan], problems: Sequence[ConfigProblem]) -
 def _print_tables(roles: Mapping[str, RolePlan]) -> None:
     console = Console()
     for name, plan in roles.items():
-        model = plan.model or "the operator's default"
-        table = Table("limit", "value", "from", title=f"{name} ({plan.runtime}, model: {model})")
+        table = Table("limit", "value", "from", title=f"{name} ({_about(plan)})")
         for limit, shown in _shown_limits(plan).items():
             value = "off" if shown["value"] is None else str(shown["value"])
-            capped = f", capped by the operator's {shown['capped_by']}" * bool(shown["capped_by"])
-            table.add_row(str(limit), value, f"{shown['layer']}{capped}")
+            table.add_row(limit, value, _whence(shown))
         console.print(table)
+
+
+def _about(plan: RolePlan) -> str:
+    """What a role is, besides its limits."""
+    model = plan.model or "the operator's default"
+    parts = [plan.runtime, f"model: {model}"]
+    if plan.planning_model:
+        parts.append(f"planning: {plan.planning_model}")
+    if plan.preset:
+        parts.append(f"preset: {plan.preset}")
+    return ", ".join(parts)
+
+
+def _whence(shown: LimitJson) -> str:
+    """Where a value came from, and what happens there if it is not to escalate."""
+    parts = [shown["layer"]]
+    if shown["capped_by"]:
+        parts.append(f"capped by the operator's {shown['capped_by']}")
+    if "on_limit" in shown:
+        parts.append(f"on limit: {shown['on_limit']}")
+    if "shadow" in shown:
+        parts.append("shadow: never acted on")
+    return ", ".join(parts)

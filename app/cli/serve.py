@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Any, Final
 
 import typer
@@ -15,6 +16,7 @@ from app.adapters.engine import AlreadyRunning
 from app.adapters.logs import log_to_stderr
 from app.bootstrap import CannotServe, Service, build
 from app.cli.failing import fail
+from app.cli.listening import CannotListen, address_of, taken
 from app.config.settings import SettingsError, load_settings
 from app.web.application import Application
 
@@ -47,10 +49,16 @@ def serve(
     """Web, scheduler and worker in one process."""
     log_to_stderr()
     sys.setswitchinterval(GIVE_WAY_SECONDS)
-    service = _built(runs_agents=not no_worker)
+    try:
+        listeners = taken(host, port)
+    except CannotListen as error:
+        fail(str(error))
+    service = _built(runs_agents=not no_worker, address=address_of(listeners[0]))
     gc.collect()
     gc.freeze()  # what was imported stays: looking through it again and again holds deliveries up
-    uvicorn.run(Application(service), host=host, port=port, **SERVER_FLAGS)
+    server = uvicorn.Server(uvicorn.Config(Application(service), **SERVER_FLAGS))
+    with suppress(KeyboardInterrupt):
+        server.run([*listeners])
 
 
 def worker() -> None:
@@ -73,8 +81,8 @@ async def _work(service: Service) -> None:
         await service.stop()
 
 
-def _built(*, runs_agents: bool) -> Service:
+def _built(*, runs_agents: bool, address: str | None = None) -> Service:
     try:
-        return build(load_settings(os.environ), runs_agents=runs_agents)
+        return build(load_settings(os.environ), runs_agents=runs_agents, address=address)
     except (SettingsError, CannotServe, AlreadyRunning, OSError) as error:
         fail(str(error))

@@ -8,12 +8,10 @@ from typing import Final
 
 from app.config.agentfile import AgentFile, read_agent_file
 
-BUILT_IN_ROLES: Final = ("bug-fix", "feat-dev", "pm", "pr-review", "security-review")
-
-REVIEW_ROLES: Final = ("pr-review", "security-review")
-"""Roles that read and judge; no configuration lets them write."""
+BUILT_IN_ROLES: Final = ("bug-fix", "feat-dev", "pm", "pr-review", "researcher", "security-review")
 
 READING_TOOLS: Final = ("view",)
+"""All that a role may use whose agents review: no configuration lets them write."""
 
 
 @cache

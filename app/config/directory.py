@@ -9,10 +9,10 @@ from typing import Final
 from app.config.yamltree import MAX_FILE_BYTES
 from app.core.plan import ConfigProblem
 
-MAX_FILES: Final = 200
+MAX_FILES: Final = 64
 MAX_DIRECTORY_DEPTH: Final = 4
 
-_CONFIG_NAMES: Final = ("config.yaml", "config.yml")
+_CONFIG_NAMES: Final = ("config.yaml", "config.yml", "setup.sh")
 
 
 class UnreadableDirectory(Exception):
@@ -24,7 +24,7 @@ class UnreadableDirectory(Exception):
 
 
 def read_directory(directory: Path) -> Mapping[str, bytes]:
-    """`config.yaml` and every `.md` file below `directory`, by relative POSIX path.
+    """`config.yaml`, `setup.sh` and every `.md` file below `directory`, by relative POSIX path.
 
     A file larger than the bound comes one byte too long, for the reader to refuse. Raises
     `UnreadableDirectory` for links (GitHub's answer for a link is its text, so it would work here

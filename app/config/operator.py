@@ -2,25 +2,30 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from app.config.layers import Said
-from app.config.schema import OperatorFile
+from app.config.schema import ModelPrice, OperatorFile, Sandbox
 from app.config.strict import read
+from app.config.wording import dotted
 from app.config.yamltree import MAX_FILE_BYTES, Document, Mistake, read_document
+from app.core.budgets import Budget
 from app.core.limits import LimitName
-from app.core.plan import ConfigProblem, Layer
+from app.core.money import Price
+from app.core.plan import Adaptive, Alerts, ConfigProblem, Layer, OnUnmeasurable, SandboxMode
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
-    """What a model costs, in USD per million tokens."""
+class SandboxRules:
+    """What keeps agents' processes apart from the machine."""
 
-    input: float
-    output: float
-    cache_read: float | None
-    """None: as `input`."""
+    mode: SandboxMode = "required"
+    mounts: tuple[Path, ...] = ()
+    """Paths of the machine that agents may read."""
+    egress: tuple[str, ...] = ()
+    """Hosts that setup commands may reach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +36,20 @@ class OperatorConfig:
         default_factory=lambda: Said(Layer.OPERATOR, {}, "SQUADRON_CONFIG", Document())
     )
     """Limits below every repository's."""
-    ceilings: Mapping[LimitName, int] = field(default_factory=dict)
+    ceilings: Mapping[LimitName, float] = field(default_factory=dict)
     models: tuple[str, ...] | None = None
     """Patterns of the models that roles may name; None: any."""
     pricing: Mapping[str, Price] = field(default_factory=dict)
+    """By `provider:name` or bare name."""
+    on_unmeasurable: OnUnmeasurable = "warn"
+    budgets: tuple[Budget, ...] = ()
+    starts_per_user_per_hour: int = 100
+    alerts: Alerts = field(default_factory=Alerts)
+    adaptive: Adaptive = "off"
     reconciliation_interval_seconds: int = 300
     worker_agents: int = 4
     """Agents that one worker runs at once."""
+    sandbox: SandboxRules = SandboxRules()
 
     def allows_model(self, model: str) -> bool:
         """Whether a role may name `model` (`provider:name`)."""
@@ -57,6 +69,8 @@ def read_operator(content: str | bytes, file: str) -> OperatorReading:
     configuration is there, with one it is not."""
     document = read_document(content)
     read_file, mistakes = read(OperatorFile, document)
+    if read_file is not None:
+        mistakes = (*mistakes, *_contradictions(read_file, document))
     if read_file is None or mistakes:
         return OperatorReading(None, problems_of(mistakes, file))
     return OperatorReading(_operator_config(read_file, file, document), ())
@@ -83,16 +97,50 @@ def problems_of(mistakes: Iterable[Mistake], file: str) -> tuple[ConfigProblem, 
     )
 
 
+def _contradictions(read_file: OperatorFile, document: Document) -> list[Mistake]:
+    """Defaults above the ceilings of the same file: one of the two is not what was meant."""
+    defaults, ceilings = read_file.defaults.written(), read_file.ceilings.written()
+    found: list[Mistake] = []
+    for name in LimitName:
+        default, ceiling = defaults.get(name), ceilings.get(name)
+        if default is not None and ceiling is not None and default > ceiling:
+            path = ("defaults", name.value)
+            message = f"{default} is above this file's own ceilings.{name} of {ceiling}"
+            found.append(Mistake(path, document.place(path), f"{dotted(path)}: {message}"))
+    return found
+
+
 def _operator_config(read_file: OperatorFile, file: str, document: Document) -> OperatorConfig:
-    ceilings = read_file.ceilings.written()
+    ceilings, alerts = read_file.ceilings.written(), read_file.alerts
     return OperatorConfig(
         defaults=Said(Layer.OPERATOR, read_file.defaults.written(), file, document, ("defaults",)),
         ceilings={name: ceilings[name] for name in LimitName if ceilings.get(name) is not None},
         models=read_file.models,
-        pricing={
-            model: Price(price.input, price.output, price.cache_read)
-            for model, price in read_file.pricing.items()
-        },
+        pricing={model: _price(price) for model, price in read_file.pricing.items()},
+        on_unmeasurable=read_file.on_unmeasurable,
+        budgets=tuple(block.budget() for block in read_file.budgets),
+        starts_per_user_per_hour=read_file.rate.starts_per_user_per_hour,
+        alerts=Alerts(alerts.cost_usd_per_hour, alerts.trips_per_hour, alerts.webhook),
+        adaptive=read_file.adaptive,
         reconciliation_interval_seconds=read_file.reconciliation_interval,
         worker_agents=read_file.workers.agents,
+        sandbox=_sandbox_rules(read_file.sandbox),
     )
+
+
+def _sandbox_rules(said: Sandbox) -> SandboxRules:
+    return SandboxRules(said.mode, tuple(map(Path, said.mounts)), tuple(said.egress))
+
+
+def _price(price: ModelPrice) -> Price:
+    return Price(
+        _decimal(price.input),
+        _decimal(price.output),
+        None if price.cache_read is None else _decimal(price.cache_read),
+        None if price.cache_write is None else _decimal(price.cache_write),
+    )
+
+
+def _decimal(usd: float) -> Decimal:
+    """The number as it was written: the shortest text that is this float."""
+    return Decimal(repr(usd))

@@ -5,20 +5,36 @@ because half a configuration is not what anybody wrote.
 """
 
 import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from typing import Final
 
 from app.config.builtin import BUILT_IN_ROLES
-from app.config.names import is_role_name
+from app.config.layers import Said, effective_limits
+from app.config.names import PULL_REQUEST_EVENTS, is_role_name
 from app.config.operator import OperatorConfig, problems_of
 from app.config.roleplan import CONFIG_FILE, Repository, agent_path_of, plan_role
 from app.config.schema import ConfigFile
 from app.config.strict import read, without
+from app.config.wording import did_you_mean, dotted
 from app.config.yamltree import Document, Mistake, Path, read_document
-from app.core.plan import TRIGGER_PREFIX, ConfigProblem, EscalationRules, RepositoryPlan, RolePlan
+from app.core.limits import Limits
+from app.core.plan import (
+    TRIGGER_PREFIX,
+    ConfigProblem,
+    EscalationRules,
+    Layer,
+    RepositoryPlan,
+    RoleKind,
+    RolePlan,
+)
 from app.core.testruns import SuiteRules
 from app.core.trust import Permission, TrustRules
+
+SETUP_FILE: Final = "setup.sh"
+MAX_SETUP_BYTES: Final = 100_000
+"""Linux hands a command no longer word than 131,071 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +43,8 @@ class RepositoryReading:
 
     plan: RepositoryPlan | None
     problems: tuple[ConfigProblem, ...]
+    is_switched_off: bool = False
+    """Whether `config.yaml` says `enabled: false`, whatever else is wrong in it."""
 
 
 def read_repository(
@@ -45,15 +63,40 @@ def read_repository(
     mistakes += (*_contradictions(config, document), *_misnamed(files, document))
     repository = Repository(files, config, document, root)
     roles, broken = _roles(repository, operator, mistakes)
+    mistakes += _budgets_of_nobody(config, document, {*roles, *broken})
+    mistakes += _misdirected(config, document, roles)
     elsewhere = [each for each in mistakes if _role_of(each.path) is None]
     problems = {problem for each in broken.values() for problem in each}
     problems.update(problems_of(elsewhere, repository.named(CONFIG_FILE)))
-    plan = None if elsewhere else _plan(config, roles, broken)
-    return RepositoryReading(plan, tuple(sorted(problems, key=_by_place)))
+    script, plan = _setup_script(repository), None
+    if isinstance(script, ConfigProblem):
+        problems.add(script)
+    elif not elsewhere:
+        plan = _plan(config, _default_limits(repository, operator), roles, broken)
+        plan = replace(plan, setup_script=script)
+    ordered = tuple(sorted(problems, key=_by_place))
+    return RepositoryReading(plan, ordered, _is_switched_off(document))
+
+
+def _is_switched_off(document: Document) -> bool:
+    written = document.plain()
+    return isinstance(written, dict) and written.get("enabled") is False
+
+
+def _setup_script(repository: Repository) -> str | ConfigProblem:
+    content = repository.files.get(SETUP_FILE, "")
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        if b"\0" not in data and len(data) <= MAX_SETUP_BYTES:
+            return data.decode()
+        why = f"larger than {MAX_SETUP_BYTES // 1000} kB, or no text"
+    except UnicodeDecodeError:
+        why = "not UTF-8"
+    return ConfigProblem(repository.named(SETUP_FILE), 1, 1, why)
 
 
 def _misnamed(files: Mapping[str, str | bytes], document: Document) -> list[Mistake]:
-    if "config.yml" not in files:
+    if "config.yml" not in files or CONFIG_FILE in files:
         return []
     message = "there is a config.yml: only config.yaml is read, rename it"
     return [Mistake((), document.place(()), message)]
@@ -80,6 +123,38 @@ def _contradictions(config: ConfigFile, document: Document) -> list[Mistake]:
         for index, label in enumerate(config.escalation.labels)
         if label.casefold() in starting or label.startswith(TRIGGER_PREFIX)
     ]
+
+
+def _budgets_of_nobody(
+    config: ConfigFile, document: Document, roles: Collection[str]
+) -> tuple[Mistake, ...]:
+    """Budgets of roles that do not exist: they would bound nothing."""
+    return tuple(
+        Mistake(
+            path := ("budgets", index, "name"),
+            document.place(path),
+            f"{dotted(path)}: there is no role {block.name}{did_you_mean(block.name, roles)}",
+        )
+        for index, block in enumerate(config.budgets)
+        if block.scope == "role" and block.name is not None and block.name not in roles
+    )
+
+
+def _misdirected(
+    config: ConfigFile, document: Document, roles: Mapping[str, RolePlan]
+) -> tuple[Mistake, ...]:
+    """Events whose role does not work on what they are about: nothing would ever start."""
+    mistakes = []
+    for event, role in config.triggers.events.items():
+        planned = roles.get(role)
+        is_review = planned is not None and planned.kind is RoleKind.REVIEW
+        if planned is None or is_review == (event in PULL_REQUEST_EVENTS):
+            continue
+        path = ("triggers", "events", event)
+        works_on = "pull requests" if is_review else "issues"
+        message = f"{dotted(path)}: {role} works on {works_on}, so this event never starts it"
+        mistakes.append(Mistake(path, document.place(path), message))
+    return tuple(mistakes)
 
 
 def _roles(
@@ -117,6 +192,7 @@ def _role_names(repository: Repository) -> set[str]:
 
 def _plan(
     config: ConfigFile,
+    default_limits: Limits,
     roles: Mapping[str, RolePlan],
     broken: Mapping[str, tuple[ConfigProblem, ...]],
 ) -> RepositoryPlan:
@@ -124,14 +200,29 @@ def _plan(
     return RepositoryPlan(
         labels=config.triggers.labels,
         events=config.triggers.events,
-        trust=TrustRules(Permission[trust.start.upper()], trust.logins, trust.bots),
+        trust=TrustRules(Permission[trust.start.upper()], trust.logins, trust.bots, trust.teams),
+        default_limits=default_limits,
         roles=roles,
         broken=broken,
         branch_naming=config.branch_naming,
-        escalation=EscalationRules(escalation.labels, escalation.assignees, escalation.mention),
+        escalation=EscalationRules(
+            escalation.labels,
+            escalation.assignees,
+            escalation.mention,
+            escalation.max_issue_depth,
+            escalation.max_issues_per_day,
+        ),
         suites=SuiteRules(add=_command_words(suites.add), exclude=_command_words(suites.exclude)),
+        budgets=tuple(block.budget() for block in config.budgets),
         enabled=config.enabled,
     )
+
+
+def _default_limits(repository: Repository, operator: OperatorConfig) -> Limits:
+    """Of a role that only the defaults speak about."""
+    keys = repository.config.circuit_breakers.defaults.written()
+    said = Said(Layer.REPOSITORY, keys, repository.named(CONFIG_FILE), repository.document)
+    return effective_limits([operator.defaults, said], operator.ceilings)[0]
 
 
 def _command_words(lines: Sequence[str]) -> tuple[tuple[str, ...], ...]:

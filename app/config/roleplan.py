@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from app.config.agentfile import AgentFile, read_agent_file
-from app.config.builtin import READING_TOOLS, REVIEW_ROLES, built_in_roles
-from app.config.layers import Said, effective_limits, last_word
+from app.config.builtin import READING_TOOLS, built_in_roles
+from app.config.layers import Said, effective_limits, last_word, preset_said
 from app.config.names import ROLE_NAME_RULE, is_role_name
 from app.config.operator import OperatorConfig, problems_of
 from app.config.schema import ConfigFile
 from app.config.wording import did_you_mean, quoted
 from app.config.yamltree import Document, Path
-from app.core.plan import ConfigProblem, Layer, RolePlan
+from app.core.escalation import NEEDS_HUMAN
+from app.core.plan import TRIGGER_PREFIX, ConfigProblem, Layer, RoleKind, RolePlan
 
 CONFIG_FILE = "config.yaml"
 
@@ -33,7 +34,12 @@ class Repository:
 def agent_path_of(repository: Repository, role: str) -> str:
     """Where the role's agent file is, if it has one."""
     block = repository.config.roles.get(role)
-    return (block and block.agent) or f"agents/{role}.md"
+    return (block and block.agent) or default_agent_path(role)
+
+
+def default_agent_path(role: str) -> str:
+    """Where the agent file is of a role that names none; writing it out says nothing more."""
+    return f"agents/{role}.md"
 
 
 def plan_role(
@@ -55,7 +61,7 @@ def plan_role(
     if definition is None or missing:
         return missing
     said = _layers(repository, role, operator, built_in, own)
-    problems = _forbidden(role, said, operator)
+    problems = _forbidden(repository, role, said, operator)
     if problems:
         return problems
     return _role_plan(role, definition, said, operator)
@@ -66,7 +72,8 @@ def _missing_definition(
 ) -> tuple[ConfigProblem, ...]:
     """A problem if the role has no definition, or names an agent file that is not there."""
     block = repository.config.roles.get(role)
-    if has_own or (role in built_in_roles() and not (block and block.agent)):
+    names_another = block is not None and block.agent not in (None, default_agent_path(role))
+    if has_own or (role in built_in_roles() and not names_another):
         return ()
     if block and block.agent:
         place = repository.document.place(("roles", role, "agent"))
@@ -110,12 +117,25 @@ def _layers(
     config, document = repository.config, repository.document
     file = repository.named(CONFIG_FILE)
     breakers = config.circuit_breakers
-    said = [operator.defaults]
+    base: list[Said] = []
     if built_in is not None:
         head = built_in.frontmatter.written()
-        said.insert(0, Said(Layer.BUILT_IN, head, f"built-in {role}", built_in.document))
+        base.append(Said(Layer.BUILT_IN, head, f"built-in {role}", built_in.document))
     at_defaults = ("circuit_breakers", "defaults")
-    said.append(Said(Layer.REPOSITORY, breakers.defaults.written(), file, document, at_defaults))
+    defaults = Said(Layer.REPOSITORY, breakers.defaults.written(), file, document, at_defaults)
+    about_role = _about_role(repository, role, own)
+    # Whoever names it, the built-in role too: a preset stands above all defaults.
+    preset, _ = last_word([*base, *about_role], "preset", None)
+    presets = [] if preset is None else [preset_said(preset)]
+    return [*base, operator.defaults, defaults, *presets, *about_role]
+
+
+def _about_role(repository: Repository, role: str, own: AgentFile | None) -> list[Said]:
+    """What the repository says about this role alone."""
+    config, document = repository.config, repository.document
+    file = repository.named(CONFIG_FILE)
+    breakers = config.circuit_breakers
+    said: list[Said] = []
     if role in breakers.roles:
         keys, at = breakers.roles[role].written(), ("circuit_breakers", "roles", role)
         said.append(Said(Layer.REPOSITORY_ROLE, keys, file, document, at))
@@ -129,35 +149,79 @@ def _layers(
 
 
 def _forbidden(
-    role: str, said: Sequence[Said], operator: OperatorConfig
+    repository: Repository, role: str, said: Sequence[Said], operator: OperatorConfig
 ) -> tuple[ConfigProblem, ...]:
     """What is well-formed, but not allowed: a model off the list, a reviewer that writes."""
     problems: list[ConfigProblem] = []
-    model, naming = last_word(said, "model", None)
-    if naming and not operator.allows_model(model):
-        allowed = ", ".join(operator.models or ()) or "none"
-        message = f"{model} is not on the operator's list (allowed: {allowed})"
-        problems.append(naming.problem("model", message))
+    for key in ("model", "planning_model"):
+        model, naming = last_word(said, key, None)
+        if naming and not operator.allows_model(model):
+            allowed = ", ".join(operator.models or ()) or "none"
+            message = f"{model} is not on the operator's list (allowed: {allowed})"
+            problems.append(naming.problem(key, message))
+    return (*problems, *_against_its_kind(role, said), *_labels_of_others(repository, said))
+
+
+def _against_its_kind(role: str, said: Sequence[Said]) -> list[ConfigProblem]:
+    """What a role of its kind cannot have."""
+    problems: list[ConfigProblem] = []
+    kind, naming = last_word(said, "kind", RoleKind.WORK)
+    built_in = built_in_roles().get(role)
+    if naming and built_in is not None and kind != built_in.frontmatter.kind:
+        message = f"the built-in role {role} is of kind {built_in.frontmatter.kind}: leave it out"
+        return [naming.problem("kind", message)]
     tools, giving = last_word(said, "tools", ())
     writing = [tool for tool in tools if tool not in READING_TOOLS]
-    if role in REVIEW_ROLES and giving and writing:
+    if kind == RoleKind.REVIEW and giving and writing:
         message = f"a review role cannot write: leave {', '.join(writing)} out"
         problems.append(giving.problem("tools", message))
-    return tuple(problems)
+    _, preparing = last_word(said, "setup", ())
+    if kind == RoleKind.REVIEW and preparing:
+        message = "a review role runs nothing, for what it reads may be a stranger's: leave it out"
+        problems.append(preparing.problem("setup", message))
+    _, allowing = last_word(said, "may_label", ())
+    if kind != RoleKind.TRIAGE and allowing:
+        problems.append(allowing.problem("may_label", "only a role of kind triage sets labels"))
+    return problems
+
+
+def _labels_of_others(repository: Repository, said: Sequence[Said]) -> list[ConfigProblem]:
+    """Labels that no agent may set: those that start one, and those that call a human."""
+    labels, allowing = last_word(said, "may_label", ())
+    config = repository.config
+    reserved = {
+        label.casefold()
+        for label in (*config.triggers.labels, *config.escalation.labels, NEEDS_HUMAN)
+    }
+    wrong = [
+        label
+        for label in labels
+        if label.casefold() in reserved or label.casefold().startswith(TRIGGER_PREFIX)
+    ]
+    if allowing is None or not wrong:
+        return []
+    message = f"labels that start agents or call humans are set by people: leave out {wrong[0]}"
+    return [allowing.problem("may_label", message)]
 
 
 def _role_plan(
     role: str, definition: AgentFile, said: Sequence[Said], operator: OperatorConfig
 ) -> RolePlan:
     limits, origins = effective_limits(said, operator.ceilings)
+    kind = RoleKind(last_word(said, "kind", RoleKind.WORK)[0])
+    unsaid = READING_TOOLS if kind is RoleKind.REVIEW else None
     return RolePlan(
         role=role,
         description=definition.frontmatter.description,
         prompt=definition.prompt,
         runtime=last_word(said, "runtime", "embedded")[0],
         model=last_word(said, "model", None)[0],
-        tools=last_word(said, "tools", None)[0],
+        planning_model=last_word(said, "planning_model", None)[0],
+        tools=last_word(said, "tools", unsaid)[0],
         setup=last_word(said, "setup", ())[0],
+        preset=last_word(said, "preset", None)[0],
         limits=limits,
         origins=origins,
+        kind=kind,
+        may_label=last_word(said, "may_label", ())[0],
     )

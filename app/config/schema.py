@@ -4,120 +4,145 @@ Keys that a later version brings to life are documented already; a file may spel
 default, and anything else is refused, because a key that is silently ignored is a trap.
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
+from app.config.budgetkeys import BudgetBlock, RepositoryBudgetBlock
+from app.config.limitkeys import Ceilings, LimitKeys, RoleLimitKeys
 from app.config.names import (
     AgentPath,
     BotLogin,
     BranchNaming,
     Command,
     EventName,
+    HostName,
+    Kind,
     Label,
     Login,
     Mention,
     ModelName,
+    ModelWord,
+    MountPath,
     PermissionName,
     RoleName,
     Runtime,
     SuiteCommand,
+    Team,
     Tool,
     TriggerLabel,
+    WebhookUrl,
 )
-from app.config.strict import Named, Several, Strict, only
-from app.core.limits import CATALOGUE, IterationMode, Limits
-from app.core.plan import EscalationRules, RepositoryPlan
+from app.config.strict import Named, Several, Strict
+from app.core.limits import LEAST_USD, MOST_USD
+from app.core.plan import (
+    Adaptive,
+    Alerts,
+    EscalationRules,
+    OnUnmeasurable,
+    RepositoryPlan,
+    RoleKind,
+    SandboxMode,
+)
 
+_ALERTS = Alerts()
 _ESCALATION = EscalationRules()
-
-
-def _in_range(name: str, value: object) -> object:
-    """The core's own judgement of one limit's value, without the name that the place says."""
-    try:
-        Limits(**{name: value})  # type: ignore[arg-type]
-    except ValueError as error:
-        raise ValueError(str(error).removeprefix(f"{name} ")) from error
-    return value
-
-
-class LimitKeys(Strict):
-    """What may be said about limits in every layer; `null` switches a limit off."""
-
-    max_iterations: int | None = None
-    max_tool_calls: int | None = None
-    max_turns: int | None = None
-    max_active_duration: int | None = None
-    max_sleep_duration: int | None = None
-    warning_threshold: float = 0.80
-    summary_wait: int = 60
-    max_review_wait: int = 604_800
-    iteration_mode: IterationMode = "fix_cycles"
-    max_cost_usd: Annotated[object, only(None)] = None
-    on_limit: Annotated[object, only("escalate")] = "escalate"
-    shadow: Annotated[object, only([])] = ()
-
-    @field_validator(*CATALOGUE, "warning_threshold", "summary_wait", "max_review_wait")
-    @classmethod
-    def _limit_in_range(cls, value: object, info: ValidationInfo) -> object:
-        return _in_range(str(info.field_name), value)
-
-
-class RoleLimitKeys(LimitKeys):
-    """`circuit_breakers.roles.<role>`."""
-
-    preset: Annotated[object, only(None)] = None
+_MOST_USD_PER_MILLION = 1_000_000
+MOST_TEAMS = 10
+"""In `trust.teams`: each may take a question to GitHub."""
 
 
 class RoleKeys(Strict):
     """What may be said about a role besides its limits; `null` leaves it to the layer below."""
 
     runtime: Runtime = "embedded"
+    """What runs the agent."""
     model: ModelName | None = None
-    planning_model: Annotated[object, only(None)] = None
+    """`provider:name`, on the operator's list; null: the operator's default."""
+    planning_model: ModelName | None = None
+    """`provider:name` of the first turn, on the operator's list; null: `model` plans too."""
     tools: Several[Tool] | None = None
+    """The tools that the role may use; null: all. Review roles only read."""
     setup: Several[Command] = ()
+    """Commands that prepare the workspace before the first turn."""
+    kind: Kind = RoleKind.WORK
+    """work: on an issue, in a branch; review: on a pull request, reads only and posts a review;
+    triage: on new issues, proposes roles and labels. Of a built-in role it is fixed."""
+    may_label: Several[Label] = ()
+    """Labels that a role of kind triage may set itself; others it only proposes."""
 
 
 class RoleBlock(RoleKeys):
     """`roles.<role>`."""
 
     agent: AgentPath | None = None
+    """The agent file, inside .squadron/; null: agents/<role>.md, else the built-in role."""
+
+    other_names: ClassVar = dict.fromkeys(
+        RoleLimitKeys.model_fields, "it under circuit_breakers.roles.<role>, or in the agent file"
+    )
 
 
 class Frontmatter(RoleLimitKeys, RoleKeys):
     """The head of an agent file."""
 
     description: str = Field(default="", max_length=500)
+    """What the role is for, in a sentence."""
 
 
 class Triggers(Strict):
+    """What starts an agent, besides the label `squadron:<role>`."""
+
     labels: Named[TriggerLabel, RoleName] = Field(default_factory=dict)
+    """Label → role."""
     events: Named[EventName, RoleName] = Field(default_factory=dict)
+    """Event → role."""
 
 
 class Trust(Strict):
+    """Who may start, wake and steer agents."""
+
     start: PermissionName = "write"
+    """The least permission of the sender."""
     logins: Several[Login] = ()
+    """Further people."""
     bots: Several[BotLogin] = ()
+    """Apps by their exact login; still checked."""
+    teams: Several[Team] = Field(default=(), max_length=MOST_TEAMS)
+    """Everybody in them, as `org/team`; the App needs to read the organization's members."""
 
 
 class CircuitBreakers(Strict):
+    """Limits that are enforced, whatever an agent says."""
+
     defaults: LimitKeys = LimitKeys()
+    """For every role of this repository."""
     roles: Named[RoleName, RoleLimitKeys] = Field(default_factory=dict)
+    """For one role each."""
 
 
 class Escalation(Strict):
+    """How a human is called when an agent was stopped."""
+
     labels: Several[Label] = _ESCALATION.labels
+    """Labels of the needs-human issue."""
     assignees: Several[Login] = ()
+    """Who is assigned to it."""
     mention: Several[Mention] = ()
-    max_issue_depth: Annotated[object, only(3)] = 3
-    max_issues_per_day: Annotated[object, only(10)] = 10
+    """@user or @org/team, in its text."""
+    max_issue_depth: Annotated[int, Field(ge=0, le=100)] = _ESCALATION.max_issue_depth
+    """How many agents may stand behind an issue that an agent opens; beyond, a human is asked."""
+    max_issues_per_day: Annotated[int, Field(ge=0, le=1_000)] = _ESCALATION.max_issues_per_day
+    """How many issues agents may open here within a day; beyond, a human is asked."""
 
 
 class SuiteCommands(Strict):
+    """What is a test run besides the runners that Squadron knows, and what is none."""
+
     add: Several[SuiteCommand] = ()
+    """Commands that run tests."""
     exclude: Several[SuiteCommand] = ()
+    """Commands that look like a test run and are none."""
 
 
 class ConfigFile(Strict):
@@ -127,54 +152,85 @@ class ConfigFile(Strict):
     trust: Trust = Trust()
     circuit_breakers: CircuitBreakers = CircuitBreakers()
     roles: Named[RoleName, RoleBlock] = Field(default_factory=dict)
-    budgets: Annotated[object, only([])] = ()
+    """What each role is, besides its limits."""
+    budgets: Several[RepositoryBudgetBlock] = ()
+    """Shared money, inside this repository."""
     branch_naming: BranchNaming = RepositoryPlan().branch_naming
+    """{role}, {issue} and {slug} (of the title); {issue} has to be there."""
     escalation: Escalation = Escalation()
     test_commands: SuiteCommands = SuiteCommands()
     enabled: bool = True
-
-
-class Ceilings(Strict):
-    """The operator's bounds; `null` is no bound."""
-
-    max_iterations: int | None = None
-    max_tool_calls: int | None = None
-    max_turns: int | None = None
-    max_active_duration: int | None = None
-    max_sleep_duration: int | None = None
-    max_cost_usd: Annotated[object, only(None)] = None
-
-    @field_validator(*CATALOGUE)
-    @classmethod
-    def _ceiling_in_range(cls, value: object, info: ValidationInfo) -> object:
-        return value if value is None else _in_range(str(info.field_name), value)
+    """false: nothing starts here."""
 
 
 class ModelPrice(Strict):
     """USD per million tokens."""
 
-    input: float = Field(ge=0, le=1_000_000)
-    output: float = Field(ge=0, le=1_000_000)
-    cache_read: float | None = Field(default=None, ge=0, le=1_000_000)
+    input: float = Field(ge=0, le=_MOST_USD_PER_MILLION)
+    output: float = Field(ge=0, le=_MOST_USD_PER_MILLION)
+    cache_read: float | None = Field(default=None, ge=0, le=_MOST_USD_PER_MILLION)
+    """Tokens read from the provider's cache; null: as input."""
+    cache_write: float | None = Field(default=None, ge=0, le=_MOST_USD_PER_MILLION)
+    """Tokens written to the provider's cache; null: as input."""
+
+
+class Rate(Strict):
+    """What one user may ask for, in all repositories together."""
+
+    starts_per_user_per_hour: int = Field(default=100, ge=1, le=100_000)
+    """Starts, commands and comments that reach an agent."""
+
+
+class AlertKeys(Strict):
+    """What the operator hears of."""
+
+    cost_usd_per_hour: float = Field(default=_ALERTS.cost_usd_per_hour, ge=LEAST_USD, le=MOST_USD)
+    """Spending more than this in an hour."""
+    trips_per_hour: int = Field(default=_ALERTS.trips_per_hour, ge=1, le=100_000)
+    """More trips than this in an hour."""
+    webhook: WebhookUrl | None = None
+    """An address that alerts are posted to: https, or http on this machine."""
 
 
 class Workers(Strict):
+    """How much one process does."""
+
     agents: int = Field(default=4, ge=1, le=64)
+    """Agents that one worker runs at once."""
+
+
+class Sandbox(Strict):
+    """What keeps agents' processes apart from the machine."""
+
+    mode: SandboxMode = "required"
+    """required: no agent without it; best_effort: with it where there is one; off: without."""
+    egress: Several[HostName] = ()
+    """Hosts that setup commands may reach behind the walls, by HTTP and HTTPS; `*.example.org` is
+    all below `example.org`."""
+    mounts: Several[MountPath] = ()
+    """Paths of the machine that agents may read, tools and caches for example; none below /tmp
+    and /agent, in whose place each sandbox has its agent's own files."""
 
 
 class OperatorFile(Strict):
     """The file that `SQUADRON_CONFIG` names."""
 
     defaults: LimitKeys = LimitKeys()
+    """Limits below those of every repository."""
     ceilings: Ceilings = Ceilings()
-    models: Several[str] | None = None
-    pricing: Named[str, ModelPrice] = Field(default_factory=dict)
-    on_unmeasurable: Annotated[object, only("warn")] = "warn"
-    budgets: Annotated[object, only([])] = ()
-    rate: Annotated[object, only({"starts_per_user_per_hour": 100})] = None
-    alerts: Annotated[
-        object, only({"cost_usd_per_hour": 10, "trips_per_hour": 5, "webhook": None})
-    ] = None
+    models: Several[ModelWord] | None = None
+    """Patterns of the models that roles may name; null: any."""
+    pricing: Named[ModelWord, ModelPrice] = Field(default_factory=dict)
+    """Prices that are not known, or not what is paid, by model."""
+    on_unmeasurable: OnUnmeasurable = "warn"
+    """When a model has no price; under a money budget or ceiling it is always stop."""
+    budgets: Several[BudgetBlock] = ()
+    """Shared money, in all repositories together."""
+    rate: Rate = Rate()
+    alerts: AlertKeys = AlertKeys()
+    adaptive: Adaptive = "off"
+    """What becomes of suggested limits: nothing, a pull request, or a small step by itself."""
     reconciliation_interval: int = Field(default=300, ge=1, le=86_400)
+    """Seconds between two comparisons with GitHub."""
     workers: Workers = Workers()
-    sandbox: Annotated[object, only({"mode": "off"})] = None
+    sandbox: Sandbox = Sandbox()

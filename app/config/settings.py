@@ -4,6 +4,7 @@ Nothing here reads the process's environment by itself: it is an argument. No me
 representation contains a secret, or any value of a variable that may hold one.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from app.config.names import model
 
 PREFIX: Final = "SQUADRON_"
 MAX_SECRET_FILE_BYTES: Final = 64 * 1024
+MAX_ROTATING: Final = 2
+"""Webhook secrets, and private keys, that are accepted at once: the new one and the one before."""
 DEFAULT_API_URL: Final = "https://api.github.com"
 DEFAULT_DATA_DIR: Final = ".squadron-data"
 """Below the directory in which Squadron is started; images and services set the variable."""
@@ -28,6 +31,9 @@ SECRETS: Final = (
     "DATABASE_URL",
 )
 """Variables that are secret (a database's address holds its password); each has a `…_FILE`."""
+
+
+_PEM: Final = re.compile(r"^-----BEGIN .*?^-----END [^\n]*-----$", re.DOTALL | re.MULTILINE)
 
 
 class SettingsError(Exception):
@@ -43,9 +49,10 @@ class Settings:
     """What the environment says, checked and with defaults filled in."""
 
     github_app_id: int | None = None
-    github_private_key: SecretStr | None = None
-    """PEM."""
-    webhook_secret: SecretStr | None = None
+    github_private_keys: tuple[SecretStr, ...] = ()
+    """PEM, at most `MAX_ROTATING`; the first is used for as long as GitHub takes it."""
+    webhook_secrets: tuple[SecretStr, ...] = ()
+    """At most `MAX_ROTATING`; a delivery may be signed with any of them."""
     admin_token: SecretStr | None = None
     """None: `/api` is off."""
     github_api_url: str = DEFAULT_API_URL
@@ -61,21 +68,23 @@ class Settings:
     """`provider:name` for roles that name none."""
     model_base_url: str | None = None
     model_api_key: SecretStr | None = None
+    copilot_cli: Path | None = None
+    """The program of the copilot runtime, absolute; None: it is looked for in PATH."""
 
     def problems_for_serving(self) -> tuple[str, ...]:
         """What is missing before webhooks can be taken and agents can work; empty: nothing."""
         missing = {
             "GITHUB_APP_ID": (self.github_app_id, "the App id of your GitHub App"),
-            "GITHUB_PRIVATE_KEY": (self.github_private_key, "a private key of your GitHub App"),
+            "GITHUB_PRIVATE_KEY": (self.github_private_keys, "a private key of your GitHub App"),
             "WEBHOOK_SECRET": (
-                self.webhook_secret,
+                self.webhook_secrets,
                 "the webhook secret of your GitHub App; without it anybody could send orders",
             ),
         }
         return tuple(
             f"{PREFIX}{name} is not set or empty: set it{_or_file(name)} to {what}"
             for name, (value, what) in missing.items()
-            if value is None
+            if value is None or value == ()
         )
 
 
@@ -107,11 +116,11 @@ class _Reader:
         known = {name: self._secret(name) for name in secrets}
         data_dir = Path(self._value("DATA_DIR") or DEFAULT_DATA_DIR).absolute()
         api_url = self._url("GITHUB_API_URL") or DEFAULT_API_URL
-        config = self._value("CONFIG")
+        config, copilot_cli = self._value("CONFIG"), self._value("COPILOT_CLI")
         settings = Settings(
             github_app_id=self._app_id(),
-            github_private_key=self._private_key(known.get("GITHUB_PRIVATE_KEY")),
-            webhook_secret=known.get("WEBHOOK_SECRET"),
+            github_private_keys=self._private_keys(known.get("GITHUB_PRIVATE_KEY")),
+            webhook_secrets=self._webhook_secrets(known.get("WEBHOOK_SECRET")),
             admin_token=known.get("ADMIN_TOKEN"),
             github_api_url=api_url,
             github_git_url=self._url("GITHUB_GIT_URL") or git_url_of(api_url),
@@ -121,6 +130,7 @@ class _Reader:
             model=self._model(),
             model_base_url=self._url("MODEL_BASE_URL"),
             model_api_key=known.get("MODEL_API_KEY"),
+            copilot_cli=Path(copilot_cli).absolute() if copilot_cli else None,
         )
         if self._problems:
             raise SettingsError(self._problems)
@@ -160,16 +170,32 @@ class _Reader:
             return None
         return int(value)
 
-    def _private_key(self, key: SecretStr | None) -> SecretStr | None:
-        if key is not None:
-            lines = key.get_secret_value().splitlines()
-            if len(lines) < 3 or not lines[0].startswith("-----BEGIN "):
-                self._wrong(
-                    "GITHUB_PRIVATE_KEY",
-                    f"is not a PEM file's text (did its line breaks get lost? "
-                    f"{PREFIX}GITHUB_PRIVATE_KEY_FILE takes the file as it is)",
-                )
-        return key
+    def _private_keys(self, value: SecretStr | None) -> tuple[SecretStr, ...]:
+        if value is None:
+            return ()
+        text = "\n".join(line.strip() for line in value.get_secret_value().splitlines())
+        blocks = _PEM.findall(text)
+        if _PEM.sub("", text).strip() or any(block.count("\n") < 2 for block in blocks):
+            self._wrong(
+                "GITHUB_PRIVATE_KEY",
+                f"is not a PEM file's text (did its line breaks get lost? "
+                f"{PREFIX}GITHUB_PRIVATE_KEY_FILE takes the file as it is)",
+            )
+        elif len(blocks) > MAX_ROTATING:
+            self._too_many("GITHUB_PRIVATE_KEY", f"{len(blocks)} keys")
+        return tuple(map(SecretStr, blocks))
+
+    def _webhook_secrets(self, value: SecretStr | None) -> tuple[SecretStr, ...]:
+        lines = [] if value is None else value.get_secret_value().splitlines()
+        secrets = [line.strip() for line in lines]
+        if not all(secrets):
+            self._wrong("WEBHOOK_SECRET", "has an empty line between secrets: one secret a line")
+        elif len(secrets) > MAX_ROTATING:
+            self._too_many("WEBHOOK_SECRET", f"{len(secrets)} lines, so as many secrets")
+        return tuple(map(SecretStr, secrets))
+
+    def _too_many(self, name: str, found: str) -> None:
+        self._wrong(name, f"holds {found}: keep the new one and the one before it, no more")
 
     def _url(self, name: str) -> str | None:
         value = self._value(name)

@@ -6,17 +6,22 @@ A section that is there but empty (`roles:` and nothing below it) is all default
 
 import json
 from collections.abc import Collection, Mapping
-from typing import Annotated, Any, Final, TypeAlias, TypeVar, get_args
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Final, TypeAlias, TypeVar, get_args
 
 from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
 from app.config.wording import did_you_mean, dotted, shown
 from app.config.yamltree import Document, Mistake, Path
@@ -35,8 +40,23 @@ def _empty_is_default(value: object) -> object:
 Several: TypeAlias = Annotated[tuple[Value, ...], Field(strict=False, max_length=MAX_ENTRIES)]
 """A YAML list, as a tuple; what stands in it is as strict as everything else."""
 
+
+class _OrNull:
+    """For the JSON Schema: what `_empty_is_default` lets through, and no key of another pattern."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        described = handler(schema)
+        described["type"] = ["object", "null"]
+        if "patternProperties" in described:
+            described["additionalProperties"] = False
+        return described
+
+
 Named: TypeAlias = Annotated[
-    dict[Key, Value], BeforeValidator(_empty_is_default), Field(max_length=MAX_ENTRIES)
+    dict[Key, Value], Field(max_length=MAX_ENTRIES), BeforeValidator(_empty_is_default), _OrNull
 ]
 """A YAML mapping whose keys are names that people choose."""
 
@@ -44,7 +64,26 @@ Named: TypeAlias = Annotated[
 class Strict(BaseModel):
     """A section of a configuration file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+    )
+
+    other_names: ClassVar[Mapping[str, str]] = {}
+    """What people may write instead of a key, and what to write."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        described = handler(schema)
+        section = handler.resolve_ref_schema(described)
+        if "required" not in section:
+            section["type"] = ["object", "null"]
+        return described
 
     @model_validator(mode="before")
     @classmethod
@@ -56,18 +95,32 @@ class Strict(BaseModel):
         return {name: getattr(self, name) for name in sorted(self.model_fields_set)}
 
 
-def only(default: object) -> BeforeValidator:
-    """A documented key whose default is all that this version can do."""
+@dataclass(frozen=True, slots=True)
+class _Only:
+    default: object
 
-    def refuse_others(value: object) -> object:
-        if type(value) is not type(default) or value != default:
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(self._refuse_others, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"const": self.default}
+
+    def _refuse_others(self, value: object) -> object:
+        if type(value) is not type(self.default) or value != self.default:
             raise ValueError(
                 f"not supported by this version: {shown(value)} "
-                f"(leave it out, or write {json.dumps(default)})"
+                f"(leave it out, or write {json.dumps(self.default)})"
             )
         return value
 
-    return BeforeValidator(refuse_others)
+
+def only(default: object) -> _Only:
+    """A documented key whose default is all that this version can do."""
+    return _Only(default)
 
 
 def read(model: type[AnyModel], document: Document) -> tuple[AnyModel | None, tuple[Mistake, ...]]:
@@ -128,7 +181,7 @@ def _message(error: ErrorDetails, path: Path, model: type[Strict]) -> str:
     details, kind = error.get("ctx", {}), error["type"]
     match kind:
         case "extra_forbidden":
-            return f"unknown key{did_you_mean(str(path[-1]), _known_keys(model, path[:-1]))}"
+            return f"unknown key{_instead(str(path[-1]), _section(model, path[:-1]))}"
         case "missing":
             return "must be given"
         case "value_error":
@@ -140,19 +193,31 @@ def _message(error: ErrorDetails, path: Path, model: type[Strict]) -> str:
         case "string_too_long":
             return f"must have at most {details['max_length']} characters"
         case "greater_than_equal":
-            return f"must be at least {details['ge']:g}, not {shown(error['input'])}"
+            return f"must be at least {details['ge']:.15g}, not {shown(error['input'])}"
         case "less_than_equal":
-            return f"must be at most {details['le']:g}, not {shown(error['input'])}"
+            return f"must be at most {details['le']:.15g}, not {shown(error['input'])}"
         case _ if kind in _EXPECTED:
             return f"must be {_EXPECTED[kind]}, not {shown(error['input'])}"
         case _:
             return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {shown(error['input'])}"
 
 
-def _known_keys(model: type[Strict], path: Path) -> tuple[str, ...]:
-    """The keys that the section at `path` may have."""
+def _instead(key: str, section: type[Strict]) -> str:
+    """What to write in this section for a key that it does not know."""
+    if key in section.other_names:
+        return f": write {section.other_names[key]}"
+    return did_you_mean(key, section.model_fields)
+
+
+def _section(model: type[Strict], path: Path) -> type[Strict]:
+    """The model of the section at `path`."""
     section: Any = model
     for part in path:
-        is_model = isinstance(section, type) and issubclass(section, Strict)
-        section = section.model_fields[part].annotation if is_model else get_args(section)[-1]
-    return tuple(section.model_fields)
+        if isinstance(section, type) and issubclass(section, Strict):
+            section = section.model_fields[str(part)].annotation
+        else:
+            section = next(each for each in reversed(get_args(section)) if each is not Ellipsis)
+        if isinstance(section, UnionType):  # a section, or null
+            section = get_args(section)[0]
+    found: type[Strict] = section
+    return found

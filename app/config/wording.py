@@ -33,10 +33,11 @@ def quoted(text: str) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """` (did you mean …?)` with the nearest known word, else all known words."""
+    """` (did you mean …?)` with the nearest known word, else all known words, if there are any."""
     words = list(known)
-    near = difflib.get_close_matches(word, words, n=1)
-    return f" (did you mean {near[0]}?)" if near else f" (known: {', '.join(words)})"
+    if near := difflib.get_close_matches(word, words, n=1):
+        return f" (did you mean {near[0]}?)"
+    return f" (known: {', '.join(words)})" if words else ""
 
 
 def dotted(path: Iterable[str | int]) -> str:
@@ -46,6 +47,7 @@ def dotted(path: Iterable[str | int]) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         else:
-            plain = part.isprintable() and " " not in part and len(part) <= _MAX_SHOWN_CHARACTERS
+            is_short = 0 < len(part) <= _MAX_SHOWN_CHARACTERS
+            plain = is_short and part.isprintable() and " " not in part
             text += ("." if text else "") + (part if plain else quoted(part))
     return text

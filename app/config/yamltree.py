@@ -27,6 +27,8 @@ from app.config.wording import dotted, shown
 MAX_FILE_BYTES: Final = 256 * 1024
 MAX_DEPTH: Final = 16
 MAX_NODES: Final = 10_000
+MAX_DIGITS: Final = 40
+"""Of a whole number: far more than any range, and short enough for a message."""
 
 Path: TypeAlias = tuple[str | int, ...]
 """Keys and list positions from the root of a document to one of its values."""
@@ -244,6 +246,9 @@ class _Builder:
         return None
 
     def _scalar(self, event: ScalarEvent, path: Path) -> ScalarValue:
+        if event.style is None and len(event.value) > MAX_DIGITS and _WHOLE.fullmatch(event.value):
+            self._wrong(path, event, f"a whole number has at most {MAX_DIGITS} digits")
+            return None
         value = plain_scalar(event.value) if event.style is None else str(event.value)
         if isinstance(value, str) and _CONTROL.search(value):
             self._wrong(path, event, "control characters are not allowed in a text")
@@ -290,7 +295,7 @@ _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS: Final = MappingProxyType(
     {word: word.lower() == "true" for word in ("true", "True", "TRUE", "false", "False", "FALSE")}
 )
-_WHOLE: Final = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
+_WHOLE: Final = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _NUMBER: Final = re.compile(
     r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?"
     r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"

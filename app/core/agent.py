@@ -1,5 +1,6 @@
 """The agent as the registry knows it: a value, never changed in place."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Final, Self
 from app.core.events import Trip, Waits
 from app.core.lifecycle import FINAL, State
 from app.core.limits import Limits
-from app.core.plan import EscalationRules
+from app.core.plan import EscalationRules, RoleKind, RuntimeName
 from app.core.testruns import SuiteRules
 
 _ID: Final = re.compile(
@@ -23,6 +24,7 @@ class AgentId:
     """`octo/demo#12/bug-fix/1`: repository, issue, role, attempt."""
 
     repository: str
+    """As it was called when the agent was created; see `Agent.repository`."""
     issue: int
     role: str
     attempt: int
@@ -51,6 +53,11 @@ class Task:
     title: str
     body: str
 
+    @property
+    def sha256(self) -> str:
+        """Of title and body, in hexadecimal, so that the log proves what an agent was given."""
+        return hashlib.sha256(f"{self.title}\n\n{self.body}".encode(errors="replace")).hexdigest()
+
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
@@ -60,11 +67,19 @@ class Assignment:
     prompt: str
     """The role's instruction, from the default branch or built in."""
     model: str
+    planning_model: str | None
+    """Of the first turn; None: `model` does it all."""
     tools: tuple[str, ...] | None
     setup: tuple[str, ...]
     escalation: EscalationRules
     suites: SuiteRules
     task: Task
+    kind: RoleKind = RoleKind.WORK
+    may_label: tuple[str, ...] = ()
+    """Labels that an agent of kind TRIAGE may set itself."""
+    setup_script: str = ""
+    """Of the repository, from the default branch: runs after `setup`, for bash. Empty: none."""
+    runtime: RuntimeName = "embedded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +87,10 @@ class Agent:
     """One row of the registry."""
 
     id: AgentId
+    repository_id: int
+    """GitHub's; it stays the same wherever the repository moves."""
+    repository: str
+    """Where the repository is now, `owner/name`."""
     installation_id: int
     state: State
     waits_for: Waits | None
@@ -93,17 +112,27 @@ class Agent:
     trip: Trip | None
     started_by: str
     predecessor: str | None
-    note: str
-    """For the next segment: why the agent was woken, and what a person said. Untrusted text."""
     input_tokens: int
     output_tokens: int
     created_at: datetime
     updated_at: datetime
+    parent: str | None = None
+    """Id of the agent whose sub-agent it is: that one runs it, and it holds no post."""
+    depth: int = 0
+    """Levels of agents above it."""
+    taken_away_at: datetime | None = None
+    """Since when people want it to stop: it is being stopped, its work is kept, and nothing but
+    its end can follow."""
 
     @property
     def is_final(self) -> bool:
         """Whether nothing will ever change this agent's state again."""
         return self.state in FINAL
+
+    @property
+    def is_being_stopped(self) -> bool:
+        """Whether people have taken its work away, and that is still being kept."""
+        return self.taken_away_at is not None and not self.is_final
 
     @property
     def tokens(self) -> int:
@@ -114,10 +143,18 @@ class Agent:
 class EffectName(StrEnum):
     """What Squadron writes on GitHub for one agent, in the order of an escalation."""
 
+    REVIEW = "review"
+    """Of a pull request, by an agent whose role reviews."""
+    WORK = "work"
+    """Pushed once more, where the push at the agent's end was refused."""
     CHECK = "check"
     COMMENT = "comment"
     PULL_REQUEST = "pull_request"
     ISSUE = "issue"
+    BRANCH = "branch"
+    """Deleted once its work was merged; no write that a marker could find again."""
+    TRIAGE = "triage"
+    """Comments and labels of an agent that triages, on issues that are not its own."""
 
 
 class EffectState(StrEnum):
@@ -141,7 +178,7 @@ class Effect:
     content: str = ""
     """Digest of what was last written, to skip a write that changes nothing."""
     attempts: int = 0
-    """Failed attempts since the last success."""
+    """At the latest write: those that failed, and the one that did it."""
     error: str = ""
     due_at: datetime | None = None
     """Not before this instant."""

@@ -1,9 +1,11 @@
-"""Who waits for whom: finds the circle that a new wait would close."""
+"""Who waits for whom: finds the circle that a new wait would close, and when a wait was over."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from app.core.agent import Agent
 from app.core.lifecycle import FINAL
+from app.core.marks import Mark
 
 
 def circle(issue: int, blocked_by: Iterable[int], agents: Iterable[Agent]) -> tuple[int, ...]:
@@ -14,7 +16,7 @@ def circle(issue: int, blocked_by: Iterable[int], agents: Iterable[Agent]) -> tu
     """
     waits: dict[int, set[int]] = {}
     for agent in agents:
-        if agent.state not in FINAL and agent.id.issue != issue:
+        if agent.state not in FINAL:
             waits.setdefault(agent.id.issue, set()).update(agent.blocked_by)
     came_from: dict[int, int] = {}
     to_visit = []
@@ -30,6 +32,23 @@ def circle(issue: int, blocked_by: Iterable[int], agents: Iterable[Agent]) -> tu
                 came_from[blocker] = here
                 to_visit.append(blocker)
     return ()
+
+
+def was_free(blockers: Sequence[Sequence[Mark]], since: datetime) -> bool:
+    """Whether all blockers were closed at one time from `since` on, to the second, whatever
+    became of them later. `blockers`: the marks of each, oldest first."""
+    times = [mark.at for marks in blockers for mark in marks if mark.what == "closed"]
+    return any(
+        at >= since.replace(microsecond=0) and all(_is_closed(marks, at) for marks in blockers)
+        for at in times
+    )
+
+
+def _is_closed(marks: Sequence[Mark], at: datetime) -> bool:
+    """Whether it was closed at some time of that second."""
+    until = [mark.what for mark in marks if mark.at <= at and mark.what in ("closed", "reopened")]
+    within = [mark.what for mark in marks if mark.at == at]
+    return until[-1:] == ["closed"] or "closed" in within
 
 
 def _path(issue: int, came_from: dict[int, int]) -> tuple[int, ...]:

@@ -4,78 +4,68 @@ Nothing is claimed that was not verified: a text names a commit only after GitHu
 said that the branch is there (promise 5).
 """
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from app.core.agent import Agent, EffectName
-from app.core.breaker import LimitUse, figure
+from app.core.commands import RAISABLE
 from app.core.escalation import escalation_marker, marker
 from app.core.events import Waits
 from app.core.lifecycle import State
-from app.core.limits import CATALOGUE
-from app.core.plan import ConfigProblem
+from app.core.pauses import diff_words, passed_lines, pause_section
+from app.core.plan import ConfigProblem, RoleKind
+from app.core.refusals import held_words
 from app.core.report import Report
-
-MOST_TEXT: Final = 60_000
-"""GitHub takes 65,536 characters in a body; the rest is for what we add."""
-MOST_TITLE: Final = 250
-
-_CALLS: Final = re.compile(r"@(?=\w)|<(?=[/?!a-zA-Z])")
-"""What calls people, and what begins a tag or a comment, which could hide all that follows."""
-_CLOSES: Final = re.compile(
-    r"\b(close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?=:?\s+(?:#|GH-|https?:|[\w.-]+/[\w.-]+#))",
-    re.IGNORECASE,
+from app.core.review import unposted
+from app.core.testruns import Outcome
+from app.core.triage import proposal_lines
+from app.core.words import (
+    MOST_TEXT,
+    MOST_TITLE,
+    cut,
+    defused,
+    in_one_line,
+    in_unit,
+    limits_table,
+    quoted,
+    runs_table,
+    said,
+    sub_agents_table,
 )
-"""GitHub's words that close an issue when a pull request or a commit that says them is merged."""
-_NOTHING: Final = "\u200b"
-"""A space without width: nobody sees it, and GitHub no longer reads the word as its own."""
 
-
-def cut(text: str, most: int) -> str:
-    """At most `most` characters, saying so when something is missing."""
-    return text if len(text) <= most else text[: most - 15].rstrip() + " … (shortened)"
-
-
-def defused(text: str) -> str:
-    """Words that others wrote, without the power to call people, hide text or close issues."""
-    calmed = _CALLS.sub(lambda found: found[0] + _NOTHING, text)
-    return _CLOSES.sub(lambda found: found[0][0] + _NOTHING + found[0][1:], calmed)
-
-
-def in_one_line(text: str) -> str:
-    """Words that others wrote, for a place that only one line fits into."""
-    return " ".join(defused(text).split())
-
-
-def said(text: str) -> str:
-    """An agent's words behind a label: what is longer than a line must not swallow the rest."""
-    return defused(text) if "\n" not in text.strip() else f"\n\n{quoted(text.strip())}"
-
-
-def quoted(text: str) -> str:
-    """An agent's words as a block quote."""
-    return "\n".join(f"> {line}".rstrip() for line in defused(text).splitlines())
+CLOSED_MARKER: Final = "<!-- squadron:closed:with-original -->"
+"""The mark of the line with which a needs-human issue closes by itself."""
 
 
 def state_sentence(report: Report) -> str:
     """What the agent does or waits for, in one sentence."""
     agent = report.agent
+    if agent.is_being_stopped:
+        return "Stopping: it is cancelled as soon as its work is kept."
     match agent.state:
+        case State.QUEUED if report.brake is not None:
+            return held_words(report.brake)
         case State.QUEUED:
             return "Waiting for a worker."
         case State.ACTIVE:
             return "Working."
+        case State.PAUSED if report.hold is not None:
+            return f"Paused: {in_one_line(report.hold.reason)}"
         case State.PAUSED:
-            return "Paused: a limit asks a human."
+            return "Paused: a human is asked."
         case State.SLEEPING:
             return _sleep_sentence(agent, report)
+        case State.COMPLETED if report.review_refused:
+            return f"The review could not be posted: {in_one_line(cut(report.review_refused, 500))}"
+        case State.COMPLETED if agent.assignment.kind is RoleKind.REVIEW:
+            return "Completed: the review is written."
         case State.COMPLETED if agent.pull_request is not None:
             return f"Completed with #{agent.pull_request}."
         case State.COMPLETED:
             return "Completed: nothing was left to change."
         case State.CANCELLED:
-            return "Cancelled: a human took the work away."
+            why = report.finished.why if report.finished else "a human took the work away."
+            return f"Cancelled: {in_one_line(why)}"
         case State.ESCALATED:
             reason = agent.trip.reason if agent.trip else "a human decides."
             return f"Stopped: {in_one_line(reason)}"
@@ -86,26 +76,24 @@ def _sleep_sentence(agent: Agent, report: Report) -> str:
         case Waits.BLOCKER:
             blockers = ", ".join(f"#{number}" for number in agent.blocked_by)
             return f"Sleeping until {blockers} is closed."
+        case Waits.REVIEW if agent.pull_request is None:
+            return "The work is done; its pull request is not open yet."
         case Waits.REVIEW:
             return f"Handed over as #{agent.pull_request}; waiting for a review."
+        case Waits.ACCESS:
+            reason = report.slept.reason if report.slept else ""
+            return f"Waiting for access. {in_one_line(cut(reason, 500))}".rstrip()
         case _:
             reason = report.slept.reason if report.slept else ""
             return f"Waiting for an answer on this issue. {in_one_line(cut(reason, 500))}".rstrip()
 
 
-def limits_table(uses: Iterable[LimitUse]) -> str:
-    """Observed and maximum of each limit as a table."""
-    rows = "\n".join(
-        f"| `{use.name}` | {figure(use.observed)} | {figure(use.maximum)} |"
-        f" {CATALOGUE[use.name].unit} |"
-        for use in uses
-    )
-    return f"| limit | used | maximum | unit |\n| --- | ---: | ---: | --- |\n{rows}"
-
-
 def work_sentence(report: Report) -> str:
     """Where the work is; claims only what was read back from GitHub."""
     agent, kept = report.agent, report.kept
+    if agent.assignment.kind is RoleKind.REVIEW:
+        at = f" at `{_short(agent.sha)}`" if agent.sha is not None else ""
+        return f"Reads #{agent.id.issue}{at}. It changes nothing."
     if kept is not None and not kept.pushed and kept.problem:  # else there was nothing to push
         return (
             f"Branch: `{agent.branch}`. **The last work could not be pushed:**"
@@ -134,12 +122,18 @@ def progress_comment(report: Report) -> str:
             work_sentence(report),
         ]
     else:
-        parts += [f"[squadron:{agent.id.role}] {state_sentence(report)}", _checklist(report)]
-        if agent.summary:
+        parts += [f"[squadron:{agent.id.role}] {state_sentence(report)}", pause_section(report)]
+        parts.append(_checklist(report))
+        if _is_review_completed(agent):
+            parts.append(_unposted_review(report))
+        elif agent.summary:
             parts.append(quoted(agent.summary))
         parts.append(work_sentence(report))
+        parts += [proposal_lines(agent, each) for each in report.proposed]
     parts += [
         _test_lines(report),
+        _sub_agent_lines(report),
+        passed_lines(report.passed),
         f"<details><summary>Limits</summary>\n\n{limits_table(report.uses)}\n\n</details>",
         f"<sub>Agent `{agent.id}`, started by {agent.started_by}"
         f"{f' ({report.trigger})' if report.trigger else ''}"
@@ -152,34 +146,49 @@ def _checklist(report: Report) -> str:
     agent, counters = report.agent, report.counters
     kept = report.kept
     handed_over = agent.pull_request is not None
-    steps = (
+    begun = (
         ("workspace ready", counters.turns > 0),
         (f"at work ({counters.tool_calls} tool calls)", counters.tool_calls > 0),
+    )
+    if agent.assignment.kind is RoleKind.REVIEW:
+        is_submitted = _is_review_completed(agent) and not report.review_refused
+        return _ticked(*begun, ("review submitted", is_submitted))
+    return _ticked(
+        *begun,
         (f"tests run ({len(report.test_runs)})", bool(report.test_runs)),
         ("work pushed", kept is not None and kept.pushed and not kept.problem),
         ("pull request opened", handed_over),
         ("finished", agent.state is State.COMPLETED),
     )
+
+
+def _ticked(*steps: tuple[str, bool]) -> str:
     return "\n".join(f"- [{'x' if done else ' '}] {step}" for step, done in steps)
+
+
+def _is_review_completed(agent: Agent) -> bool:
+    return agent.assignment.kind is RoleKind.REVIEW and agent.state is State.COMPLETED
+
+
+def _unposted_review(report: Report) -> str:
+    """What the review says, where this comment is the only place for it."""
+    if not report.review_refused or report.reported is None:
+        return ""
+    return f"What it says:\n\n{unposted(report.reported.text, report.reported.comments)}"
 
 
 def _test_lines(report: Report) -> str:
     if not report.test_runs:
         return ""
-    lines = [
-        f"| {number} | `{cut(_in_a_cell(run.command), 80)}` |"
-        f" {run.outcome or 'not finished'} | {'yes' if run.changed else 'no'} |"
-        for number, run in enumerate(report.test_runs[-12:], max(len(report.test_runs) - 11, 1))
-    ]
-    table = "| # | test run | outcome | changed before |\n| ---: | --- | --- | --- |\n"
-    return (
-        "<details><summary>Test runs</summary>\n\n" + table + "\n".join(lines) + "\n\n</details>"
-    )
+    table = runs_table(report.test_runs)
+    return f"<details><summary>Test runs</summary>\n\n{table}\n\n</details>"
 
 
-def _in_a_cell(command: str) -> str:
-    """A command line that can end neither its code span nor its cell."""
-    return in_one_line(command).replace("|", "¦").replace("`", "'")
+def _sub_agent_lines(report: Report) -> str:
+    if not report.sub_agents:
+        return ""
+    table = sub_agents_table(report.sub_agents)
+    return f"<details><summary>Sub-agents</summary>\n\n{table}\n\n</details>"
 
 
 def check_name(role: str) -> str:
@@ -195,10 +204,16 @@ def check_title(report: Report) -> str:
 def check_summary(report: Report) -> str:
     """The check's text: observed and maximum per limit, and where the work is."""
     agent = report.agent
-    parts = [state_sentence(report), limits_table(report.uses), work_sentence(report)]
+    parts = [
+        state_sentence(report),
+        pause_section(report),
+        passed_lines(report.passed),
+        limits_table(report.uses),
+        work_sentence(report),
+    ]
     if agent.summary:
         parts.insert(1, quoted(agent.summary))
-    return cut("\n\n".join(parts), MOST_TEXT)
+    return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
 
 
 def escalation_title(agent: Agent) -> str:
@@ -210,12 +225,17 @@ def escalation_title(agent: Agent) -> str:
 def escalation_body(report: Report) -> str:
     """The needs-human issue: everything that a person needs to decide and to go on."""
     agent = report.agent
-    head = escalation_marker(agent.id.repository, agent.id.issue)
+    head = escalation_marker(agent.repository_id, agent.id.issue)
     mention = " ".join(agent.assignment.escalation.mention)
     parts = [head, mention, escalation_section(report)]
     parts.append(
-        "Resolve the original issue by hand, or close this issue and label the original again:"
-        " a fresh agent then takes over the branch."
+        "What now: review it by hand, comment `/squadron retry` here, or close this issue and label"
+        " the pull request again: a fresh agent then reviews its head."
+        if agent.assignment.kind is RoleKind.REVIEW
+        else "What now: resolve the original issue by hand, or let a fresh agent take over branch"
+        " and summary, with a budget of its own: comment `/squadron retry` here, or"
+        f" `/squadron retry raise {_raisable(agent)} +AMOUNT` for more of a limit, or close this"
+        " issue and label the original again. It closes by itself when the original is closed."
     )
     return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
 
@@ -224,7 +244,7 @@ def escalation_section(report: Report) -> str:
     """One agent's part of the needs-human issue: all the fields of seed 002."""
     agent, trip = report.agent, report.agent.trip
     figures = (
-        f" ({figure(trip.observed)}/{figure(trip.maximum)})"
+        f" ({in_unit(trip.limit, trip.observed)}/{in_unit(trip.limit, trip.maximum)})"
         if trip is not None and trip.maximum is not None
         else ""
     )
@@ -239,8 +259,11 @@ def escalation_section(report: Report) -> str:
         f"- Agent role: {agent.id.role}",
         f"- Circuit breaker: {stopped}",
         f"- Agent summary: {summary}",
-        f"- Branch: `{agent.branch}`" + (f" at `{agent.sha}`" if agent.sha else ""),
-        f"- Session: preserved on disk (`{agent.id}`)",
+        f"- {_place(agent)}: `{agent.branch}`" + (f" at `{agent.sha}`" if agent.sha else ""),
+        f"- Session: preserved on disk (`{agent.id}`) for 30 days;"
+        f" `squadron session export {agent.id}` shows it",
+        f"- Changes on the branch: {diff_words(report.progress.diff)}",
+        f"- Test runs: {_test_figures(report)}",
     ]
     if agent.pull_request is not None:
         fields.append(f"- Pull request: #{agent.pull_request}")
@@ -251,16 +274,48 @@ def escalation_section(report: Report) -> str:
             "\n".join(fields),
             work_sentence(report),
             pick_up_lines(agent),
+            _commit_lines(report),
             _test_lines(report),
+            _sub_agent_lines(report),
             limits_table(report.uses),
         )
         if part
     )
 
 
+def closed_with_original(agent_issue: int) -> str:
+    """The line with which a needs-human issue closes by itself."""
+    return (
+        f"{CLOSED_MARKER}\n[squadron] #{agent_issue} was closed, so nobody has to decide any more."
+    )
+
+
+def _raisable(agent: Agent) -> str:
+    """The limit that stopped the agent, if a fresh one can get more of it."""
+    limit = agent.trip.limit if agent.trip is not None else ""
+    return limit if limit in RAISABLE else "LIMIT"
+
+
+def _test_figures(report: Report) -> str:
+    runs = report.test_runs
+    if not runs:
+        return "none"
+    passed = sum(run.outcome is Outcome.PASSED for run in runs)
+    last = (runs[-1].outcome or "not finished").replace("_", " ")
+    return f"{len(runs)}, of which {passed} passed; the last one: {last}"
+
+
+def _commit_lines(report: Report) -> str:
+    commits = report.kept.commits if report.kept is not None else ()
+    if not commits:
+        return ""
+    done = "\n".join(f"- {in_one_line(cut(subject, 200))}" for subject in commits)
+    return f"<details><summary>Commits</summary>\n\n{done}\n\n</details>"
+
+
 def pick_up_lines(agent: Agent) -> str:
     """The `git` lines with which a person goes on where the agent stopped."""
-    if agent.sha is None:
+    if agent.sha is None or agent.assignment.kind is RoleKind.REVIEW:
         return ""
     return (
         "Pick the work up:\n\n```sh\n"
@@ -297,11 +352,16 @@ def cannot_start(role: str, problems: Sequence[ConfigProblem], why: str) -> str:
     shown = [defused(cut(str(problem), 400)).replace("`", "'") for problem in problems[:20]]
     lines = "\n".join(f"- `{problem}`" for problem in shown)
     more = f"\n- … and {len(problems) - 20} more" if len(problems) > 20 else ""
+    # It reads files: of the operator's settings, of money and of grants it knows nothing.
+    same = " `squadron config check` shows the same." if problems else ""
     return (
         f"[squadron:{role}] Cannot start: {why}\n\n{lines}{more}\n\n"
-        "Correct this on the default branch, then set the label again."
-        " `squadron config check` shows the same."
+        f"Correct this on the default branch, then set the label again.{same}"
     ).replace("\n\n\n\n", "\n\n")
+
+
+def _place(agent: Agent) -> str:
+    return "Under review" if agent.assignment.kind is RoleKind.REVIEW else "Branch"
 
 
 def _short(sha: str | None) -> str:

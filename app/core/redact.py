@@ -34,10 +34,10 @@ def redact(text: str, known: Sequence[str] = ()) -> str:
 
     Empty known values are ignored, others are taken as they are, whatever their length.
     """
-    # Longest first: a secret that begins with another one must not leave its end behind.
-    forms = sorted({form for secret in known if secret for form in _forms(secret)}, key=len)
+    # Backwards: a secret that begins with another one stands before it, and leaves no end behind.
+    forms = sorted({form for secret in known if secret for form in _forms(secret)}, reverse=True)
     if forms:
-        text = re.sub("|".join(re.escape(form) for form in reversed(forms)), MASK, text)
+        text = re.sub("|".join(map(re.escape, forms)), MASK, text)
     return _SHAPES.sub(MASK, text)
 
 

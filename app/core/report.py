@@ -9,9 +9,21 @@ from app.core.breaker import LimitUse, usage
 from app.core.counters import Counters, fold
 from app.core.events import (
     AgentEvent,
+    Braked,
+    BrakeLifted,
     Created,
+    DiffSize,
+    Finished,
+    Hold,
     Kept,
+    Passed,
+    Proposed,
+    Raised,
+    Reported,
+    Returned,
+    SegmentStarted,
     Slept,
+    Spawned,
     ToolAsked,
     ToolEnded,
     Warned,
@@ -35,6 +47,28 @@ class TestRun:
 
 
 @dataclass(frozen=True, slots=True)
+class SubAgent:
+    """A sub-agent that the agent started itself, for people."""
+
+    id: str
+    returned: Returned | None
+    """What it and all below it used; None while it works."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What has come of the work since it began, or since a human last granted more."""
+
+    grant: Raised | None
+    """None: since the beginning."""
+    test_runs: tuple[TestRun, ...]
+    diff: DiffSize | None
+    """Of the whole branch."""
+    diff_before: DiffSize | None
+    """The same when that grant was made."""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """An agent, what it used, and what it did, as of one instant."""
 
@@ -46,13 +80,34 @@ class Report:
     slept: Slept | None
     test_runs: tuple[TestRun, ...]
     warnings: tuple[Warned, ...]
+    passed: tuple[Passed, ...]
+    """Limits that were reached and did not stop the agent."""
+    hold: Hold | None
+    """Why the agent is PAUSED; None in all other states."""
+    raises: tuple[Raised, ...]
+    progress: Progress
+    sub_agents: tuple[SubAgent, ...]
+    finished: Finished | None
+    """Why the agent is COMPLETED or CANCELLED; None in all other states."""
+    reported: Reported | None
+    """What the agent said last by a closing tool."""
+    proposed: tuple[Proposed, ...]
+    """What it thinks of issues, the last word on each."""
     trigger: str
+    brake: Braked | None = None
+    """What keeps it from working while it is QUEUED."""
+    review_refused: str = ""
+    """Why GitHub does not take its review; empty: it did, or was not asked yet."""
 
 
 def report(agent: Agent, log: Sequence[AgentEvent], now: datetime) -> Report:
-    """Fold a log into what people want to know. Final agents are shown as of their end."""
+    """Fold a log into what people want to know, as of `now`.
+
+    A final agent is shown as of its end, one at work as of the last event that is stored: no
+    figure that was shown can shrink when its process dies.
+    """
     counters = fold(log)
-    at = agent.updated_at if agent.is_final else now
+    at = _as_of(agent, counters, now)
     kept = [event for event in log if isinstance(event, Kept)]
     slept = [event for event in log if isinstance(event, Slept)]
     created = [event for event in log if isinstance(event, Created)]
@@ -72,8 +127,61 @@ def report(agent: Agent, log: Sequence[AgentEvent], now: datetime) -> Report:
         slept=slept[-1] if slept and agent.state is State.SLEEPING else None,
         test_runs=tuple(_test_runs(log)),
         warnings=tuple(event for event in log if isinstance(event, Warned)),
+        passed=tuple(event for event in log if isinstance(event, Passed)),
+        hold=counters.hold if agent.state is State.PAUSED else None,
+        raises=tuple(event for event in log if isinstance(event, Raised)),
+        progress=_progress(log),
+        sub_agents=_sub_agents(log),
+        finished=next((event for event in log if isinstance(event, Finished)), None),
+        reported=next((event for event in reversed(log) if isinstance(event, Reported)), None),
+        proposed=tuple({e.issue: e for e in log if isinstance(e, Proposed)}.values()),
         trigger=created[0].trigger if created else "",
+        brake=braked(log) if agent.state is State.QUEUED else None,
     )
+
+
+def braked(log: Sequence[AgentEvent]) -> Braked | None:
+    """The brake that an agent was told of last, if it has not gone on since."""
+    for event in reversed(log):
+        match event:
+            case Braked():
+                return event
+            case BrakeLifted() | SegmentStarted():
+                return None
+            case _:
+                continue
+    return None
+
+
+def _as_of(agent: Agent, counters: Counters, now: datetime) -> datetime:
+    if agent.is_final:
+        return agent.updated_at
+    return counters.clock or now if agent.state is State.ACTIVE else now
+
+
+def _sub_agents(log: Sequence[AgentEvent]) -> tuple[SubAgent, ...]:
+    returned = {event.child: event for event in log if isinstance(event, Returned)}
+    spawned = (event.child for event in log if isinstance(event, Spawned))
+    return tuple(SubAgent(child, returned.get(child)) for child in spawned)
+
+
+def _progress(log: Sequence[AgentEvent]) -> Progress:
+    """Since the last raise; raises that were made together count as one."""
+    at = max((place for place, event in enumerate(log) if isinstance(event, Raised)), default=-1)
+    grant = log[at] if at >= 0 else None
+    before = [event.diff for event in log[: at + 1] if isinstance(event, Kept)]
+    diffs = [event.diff for event in log if isinstance(event, Kept)]
+    earlier_runs = sum(_is_test_run(event) for event in log[: at + 1])
+    return Progress(
+        grant=grant if isinstance(grant, Raised) else None,
+        test_runs=tuple(_test_runs(log)[earlier_runs:]),
+        diff=diffs[-1] if diffs else None,
+        diff_before=before[-1] if before else None,
+    )
+
+
+def _is_test_run(event: AgentEvent) -> bool:
+    return isinstance(event, ToolAsked) and event.suite is not None
 
 
 def _test_runs(log: Sequence[AgentEvent]) -> list[TestRun]:

@@ -10,6 +10,17 @@ from typing import Final, assert_never
 MAX_ATTEMPTS_UNREACHABLE: Final = 12
 MAX_ATTEMPTS_RATE_LIMITED: Final = 48
 """With waits that grow to `MAX_BACKOFF` this is never less than three hours."""
+ASK_AGAIN_AFTER: Final = (
+    timedelta(seconds=10),
+    timedelta(minutes=1),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    timedelta(hours=2),
+    timedelta(hours=6),
+    timedelta(hours=12),
+)
+"""When what GitHub refused is asked for once more, for people may have changed their mind: a
+conversation unlocked, a permission granted. After that it stays refused."""
 MAX_BACKOFF: Final = timedelta(minutes=5)
 MAX_RATE_LIMIT_WAIT: Final = timedelta(hours=1, minutes=5)
 """GitHub's limits are counted by the hour; anything later is a clock that disagrees."""
@@ -52,6 +63,13 @@ class GiveUp:
     """Do not try again; the reason is shown to people."""
 
     reason: str
+
+
+def ask_again(refusals: int, now: datetime) -> datetime | None:
+    """When to ask once more for what was refused so often (from 1) in a row; None: never."""
+    if refusals > len(ASK_AGAIN_AFTER):
+        return None
+    return now + ASK_AGAIN_AFTER[refusals - 1]
 
 
 def after(failure: Failure, attempt: int, now: datetime) -> RetryAt | GiveUp:

@@ -4,6 +4,7 @@ A label proves nothing, `author_association` says who wrote a text, not who set 
 (GitHub: `GET /repos/{owner}/{repo}/collaborators/{username}/permission`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -37,9 +38,11 @@ class TrustRules:
 
     start: Permission = Permission.WRITE
     logins: tuple[str, ...] = ()
-    """Further people, by exact login."""
+    """Further people, by login. As on GitHub, case tells no two logins apart."""
     bots: tuple[str, ...] = ()
-    """Exact logins of Apps that may set things in motion; their permission is still checked."""
+    """Whole logins of Apps that may set things in motion; their permission is still checked."""
+    teams: tuple[str, ...] = ()
+    """Teams (`org/slug`) whose members count as people who are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +55,21 @@ class Sender:
 
 def may_ask(rules: TrustRules, sender: Sender) -> bool:
     """Whether it is worth asking GitHub for the sender's permission: unlisted bots never pass."""
-    return not sender.is_bot or sender.login in rules.bots
+    return not sender.is_bot or _is_listed(sender, rules.bots)
 
 
 def trusted(rules: TrustRules, sender: Sender, permission: Permission) -> bool:
-    """Whether the sender may start, wake and steer agents."""
+    """Whether the sender may start, wake and steer agents, teams aside."""
     if not may_ask(rules, sender):
         return False
-    return permission >= rules.start or (not sender.is_bot and sender.login in rules.logins)
+    return permission >= rules.start or (not sender.is_bot and _is_listed(sender, rules.logins))
+
+
+def teams_to_ask(rules: TrustRules, sender: Sender) -> tuple[str, ...]:
+    """Teams of which one membership is enough for a sender who is not trusted without. None for
+    bots, which are in no team."""
+    return () if sender.is_bot else rules.teams
+
+
+def _is_listed(sender: Sender, logins: Sequence[str]) -> bool:
+    return sender.login.casefold() in (login.casefold() for login in logins)

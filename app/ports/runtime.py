@@ -1,11 +1,15 @@
 """Runtimes: what runs an agent, and the gate that it must ask."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from app.core.breaker import Verdict
+from app.core.events import LineComment, Phase, ToolKind
+from app.core.limits import LimitName
+from app.core.patch import FilePatch
+from app.core.plan import RuntimeName
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +19,9 @@ class ToolCall:
     id: str
     tool: str
     args: Mapping[str, object]
+    kind: ToolKind = ToolKind.OTHER
+    spawns: bool = False
+    """Whether it starts a sub-agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +35,30 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One request to the model that is about to be sent, at the most that it may use."""
+
+    model: str
+    """`provider:name`."""
+    input_tokens: int
+    """Estimated."""
+    most_output_tokens: int | None
+    """None: the provider's own bound."""
+    phase: Phase
+
+
+@dataclass(frozen=True, slots=True)
 class ModelUsage:
     """One answer of the model; input includes cached tokens."""
 
     model: str
     input_tokens: int
     output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    phase: Phase = Phase.EXECUTION
+    has_text: bool = False
+    """Whether the agent said something; thinking is no text."""
 
 
 class Gate(Protocol):
@@ -41,6 +66,10 @@ class Gate(Protocol):
 
     async def before_turn(self) -> Verdict:
         """May one more prompt be sent to the session? Counts as a turn."""
+        ...
+
+    async def before_model(self, request: ModelRequest) -> Verdict:
+        """May this request be sent to the model?"""
         ...
 
     async def before_tool(self, call: ToolCall) -> Verdict:
@@ -71,11 +100,28 @@ class ReportedComplete:
 
 
 @dataclass(frozen=True, slots=True)
+class ReviewSubmitted:
+    """The agent called `submit_review`."""
+
+    summary: str
+    comments: tuple[LineComment, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ReportedBlocked:
     """The agent called `report_blocked`."""
 
     reason: str
     blocked_by: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IncreaseRequested:
+    """The agent called `request_increase`: it asks early for more of a limit."""
+
+    limit: LimitName
+    amount: float
+    evidence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +138,24 @@ class RuntimeFailed:
     reason: str
 
 
-TurnEnd = Idle | ReportedComplete | ReportedBlocked | Halted | RuntimeFailed
+Report = ReportedComplete | ReviewSubmitted | ReportedBlocked
+"""How an agent ends its work by itself."""
+
+TurnEnd = Idle | Report | IncreaseRequested | Halted | RuntimeFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """What the tool `propose_triage` is called with."""
+
+    issue: int
+    role: str
+    labels: tuple[str, ...]
+    why: str
+
+
+Propose = Callable[[Triage], Awaitable[ToolResult]]
+"""Notes what an agent thinks of one issue; the result says if it may not speak of that one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +166,10 @@ class SessionOrder:
     system_prompt: str
     model: str
     """`provider:name`."""
+    planning_model: str | None
+    """Of the first turn; None: `model` does it all."""
+    most_output_tokens: int | None
+    """Of one answer of the model; None: the provider's own bound."""
     workspace: Path
     session_directory: Path
     """Where the conversation is saved after each step and found again."""
@@ -110,6 +177,44 @@ class SessionOrder:
     """All that the agent's processes get: built up from nothing, no secrets."""
     tools: tuple[str, ...] | None
     """Names of the working tools on offer; None: all."""
+    delegate: "Delegate | None" = None
+    """Runs sub-agents for the tool `task`; None: the tool is not on offer."""
+    propose: Propose | None = None
+    """For the tool `propose_triage`; None: the tool is not on offer."""
+    change: tuple[FilePatch, ...] | None = None
+    """What is to be reviewed, for the tool `diff`; the session then ends by `submit_review` in
+    place of `report_complete`. None: there is no such tool."""
+    open_issue: "OpenIssue | None" = None
+    """Opens issues for the tool `open_issue`, which is on offer only where `tools` names it; None:
+    it never is."""
+    runtime: RuntimeName = "embedded"
+    """What runs it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """What the tool `task` is called with."""
+
+    role: str
+    prompt: str
+    limits: Mapping[str, object]
+    """The parent's overrides, as the model wrote them."""
+
+
+Delegate = Callable[[Delegation], Awaitable[ToolResult]]
+"""Runs one sub-agent to its end; what it reports, or why it did not start, is the result."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssueProposal:
+    """What the tool `open_issue` is called with. Untrusted text."""
+
+    title: str
+    body: str
+
+
+OpenIssue = Callable[[IssueProposal], Awaitable[ToolResult]]
+"""Opens one issue in the agent's repository, or says why not."""
 
 
 class Session(Protocol):
@@ -120,8 +225,12 @@ class Session(Protocol):
         """Whether it was opened with what was said before; another machine may not have it."""
         ...
 
-    async def turn(self, prompt: str, most_model_calls: int | None = None) -> TurnEnd:
+    async def turn(self, prompt: str) -> TurnEnd:
         """Send a prompt and wait until the session is idle, reported, or was halted."""
+        ...
+
+    async def summarise(self, prompt: str, most_model_calls: int) -> TurnEnd:
+        """As `turn`, for the few words that are left after a trip: short answers, few calls."""
         ...
 
     async def interrupt(self) -> None:
@@ -134,7 +243,7 @@ class Session(Protocol):
 
 
 class Runtime(Protocol):
-    """Runs sessions of one kind (embedded; others later)."""
+    """Runs sessions of one kind."""
 
     async def open(self, order: SessionOrder, gate: Gate) -> Session:
         """A session, resumed from its directory if there is one."""

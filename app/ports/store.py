@@ -1,16 +1,23 @@
 """The durable engine, and the database: inbox, registry, event logs, effects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from app.core.adapting import Adapted
 from app.core.agent import Agent, AgentId, Assignment, Effect, EffectName
-from app.core.events import AgentEvent, Trip, Waits
+from app.core.asks import Trigger
+from app.core.brakes import Brake, Place
+from app.core.events import AgentEvent, Kept, TakenAway, Trip, Waits
+from app.core.ledger import Insufficient
 from app.core.lifecycle import Signal, State
+from app.core.redelivery import AskedAgain
+from app.core.remarks import CommentKind
 from app.ports.github import Repository
+from app.ports.ledger import Funding, WaitingStart
 
 
 class WorkKind(StrEnum):
@@ -20,6 +27,7 @@ class WorkKind(StrEnum):
     SEGMENT = "segment"
     EFFECTS = "effects"
     RECONCILIATION = "reconciliation"
+    REDELIVERY = "redelivery"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +50,15 @@ class Work:
         return cls(WorkKind.DELIVERY, work_id, delivery, failures, delay_seconds)
 
     @classmethod
-    def to_run(cls, agent: AgentId, segment: int) -> "Work":
+    def to_reconcile(cls, delivery: str) -> "Work":
+        """One pass, because of a delivery."""
+        return cls(WorkKind.RECONCILIATION, f"reconcile:delivery:{delivery}", delivery)
+
+    @classmethod
+    def to_run(cls, agent: AgentId, segment: int, delay_seconds: float = 0) -> "Work":
         """Run one segment of an agent."""
-        return cls(WorkKind.SEGMENT, f"agent:{agent}:seg:{segment}", str(agent), segment)
+        work_id = f"agent:{agent}:seg:{segment}"
+        return cls(WorkKind.SEGMENT, work_id, str(agent), segment, delay_seconds)
 
     @classmethod
     def to_publish(cls, agent: AgentId, occasion: str, delay_seconds: float = 0) -> "Work":
@@ -57,10 +71,16 @@ class Work:
         )
 
 
-class Engine(Protocol):
-    """Runs work at least once, across crashes."""
+class Queue(Protocol):
+    """Takes work to be done soon."""
 
-    async def enqueue(self, work: Work) -> None: ...
+    async def enqueue(self, work: Work) -> None:
+        """Once for each id, however often it is asked for."""
+        ...
+
+
+class Engine(Queue, Protocol):
+    """Runs work at least once, across crashes."""
 
     async def is_alive(self, worker: str) -> bool:
         """Whether the process that goes by this name still runs."""
@@ -82,10 +102,22 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadDelivery:
+    """A delivery that could not be handled, and with which nothing more is tried."""
+
+    delivery: Delivery
+    reason: str
+    """In people's words."""
+    at: datetime
+    """When it was given up."""
+
+
+@dataclass(frozen=True, slots=True)
 class NewAgent:
     """What a row of the registry starts from."""
 
     repository: Repository
+    repository_id: int
     issue: int
     role: str
     assignment: Assignment
@@ -94,6 +126,40 @@ class NewAgent:
     default_branch: str
     started_by: str
     trigger: str
+    assignees: tuple[str, ...] = ()
+    """Of the issue, as of now."""
+    parent: AgentId | None = None
+    """Whose sub-agent it is. Its parent runs it, so none of its work is ever enqueued; it holds
+    no post, and is nobody's predecessor."""
+    depth: int = 0
+    """Levels of agents above it."""
+    said: str = ""
+    """Which words of a person started it."""
+    delay_seconds: float = 0
+    """How long its first segment waits, so that it may be taken along by another."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeardCommands:
+    """What somebody told Squadron, once: who, when, what, and whether it was done."""
+
+    repository: str
+    name: str
+    """Tells it from everything else that was ever told."""
+    comment: int | None
+    """GitHub's id of the comment; None: a button of a check."""
+    thread: int
+    """The issue or pull request that it is about."""
+    by: str
+    lines: tuple[str, ...]
+    """Command lines, or what the button is called. Untrusted text."""
+    refused: bool
+    """Whether something of it was not done."""
+    at: datetime
+    set_aside: bool = False
+    """Whether nothing of it was done, because a line of it was wrong."""
+    kind: CommentKind = "comment"
+    """What `comment` is the id of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +174,87 @@ class Changes:
     base_sha: str | None = None
     pull_request: int | None = None
     trip: Trip | None = None
-    note: str | None = None
+    pause_seconds: float = 0
+    """Of a move to QUEUED: the next segment begins that much later, without a slot until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """That somebody took a start back that waited."""
+
+    said: str
+    """Which words did it, by the name that tells them from all others."""
+    at: datetime
+    """When they were said."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartRefused:
+    """A start that somebody asked for and that was not made, as of the last time."""
+
+    repository: str
+    issue: int
+    role: str
+    reason: str
+    """In people's words."""
+    by: str
+    """Login of who asked."""
+    at: datetime
+    """When it was asked for last."""
+    first_at: datetime
+    times: int
+    """How often it was asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a repository's configuration in force comes from."""
+
+    digest: str
+    """Another one for every other configuration; empty: none was ever in force."""
+    steps: tuple[Mapping[str, bytes], ...]
+    """Files below `.squadron/`: the newest that were sound as a whole, and behind them those that
+    stand in for the roles that these break."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How far reconciliation has seen a repository."""
+
+    threads_until: datetime
+    """The newest change of an issue or a pull request that was seen, by GitHub's clock."""
+    comments_until: datetime
+    """The same of comments."""
+    looked_at: datetime
+    fully_at: datetime
+    """When all that is open was looked at, rather than what has changed."""
+    triggers: Mapping[str, Trigger]
+    """Which events start roles, and since when."""
+    heads: Mapping[int, str]
+    """What open pull requests were about to merge, by number, where pushes start a role."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One pass of reconciliation, and what it has cost."""
+
+    why: str
+    """What caused it: the schedule, a start of the service, a delivery."""
+    ended_at: datetime
+    seconds: float
+    agents: int
+    """Live ones that were looked at."""
+    repositories: int
+    looked_at_fully: int
+    """Of these; the others for what was new."""
+    repairs: int
+    requests: int
+    """To GitHub, token requests left out."""
+    unchanged: int
+    """Of these: answered with 304, which count against no rate limit."""
+    token_requests: int
+    put_off: Mapping[str, int]
+    """What had no turn in it, by kind (`services/purse.py`); the passes after it go on there."""
 
 
 class Store(Protocol):
@@ -131,11 +277,163 @@ class Store(Protocol):
 
     async def delivery(self, delivery: str) -> Delivery | None: ...
 
+    async def known_deliveries(self, deliveries: Collection[str]) -> frozenset[str]:
+        """Which of these ids the inbox knows; it forgets none."""
+        ...
+
+    async def failures_read_from(self) -> datetime | None:
+        """From when on GitHub's failed deliveries are to be read; None: they never were."""
+        ...
+
+    async def save_failures_read(self, read_from: datetime, forget_before: datetime) -> None:
+        """Keep how far they were read, and forget what was asked for again before."""
+        ...
+
+    async def asked_again(self) -> Mapping[str, AskedAgain]:
+        """Deliveries that GitHub was asked for again, by guid."""
+        ...
+
+    async def note_asked_again(self, asked: AskedAgain) -> None: ...
+
     async def create(self, new: NewAgent, at: datetime) -> Agent | None:
         """Insert a QUEUED agent, its `Created` event and its first segment's work.
 
         None if a live agent holds the post. A predecessor is named and its branch inherited.
         """
+        ...
+
+    async def places(self) -> Mapping[int, Repository]:
+        """Where repositories are, as far as is known, by id: those of agents, and whatever
+        `follow` was told of."""
+        ...
+
+    async def follow(
+        self, repository_id: int, here: Repository, at: datetime
+    ) -> Sequence[Repository]:
+        """Let whatever is kept of a repository by its name go on here, if it was thought to be
+        elsewhere; where that was. What GitHub refused there is due again. That it is here is
+        remembered, also of one that is new."""
+        ...
+
+    async def create_funded(
+        self, new: NewAgent, funding: Funding, at: datetime
+    ) -> Agent | Insufficient | None:
+        """As `create`, with what the agent may spend, in one transaction: from all its accounts,
+        and from what its parent has left, or it is not created at all.
+        """
+        ...
+
+    async def put_off_start(self, start: WaitingStart) -> bool:
+        """Keep a start for later. False if it waits already: then only `due_at` and `budget` are
+        changed, and `task` where there was none.
+        """
+        ...
+
+    async def waiting_starts(self, due_before: datetime) -> Sequence[WaitingStart]:
+        """Starts that are due at that instant or earlier, in the order they were asked for."""
+        ...
+
+    async def take_back_start(
+        self, repository: str, issue: int, role: str, told: TakenBack
+    ) -> bool:
+        """Let a start that waits not be made; whether it waited. What is asked for later waits
+        anew."""
+        ...
+
+    async def taken_back_starts(self, repository: str, issue: int) -> Mapping[str, TakenBack]:
+        """Starts of an issue that waited and were taken back, by role, until one is made."""
+        ...
+
+    async def forget_taken_back(self, before: datetime) -> None:
+        """Forget what was taken back before that instant."""
+        ...
+
+    async def forget_waiting(self, repository: str, issue: int, role: str) -> None:
+        """The start was made, or nobody wants it any more; that one was taken back stays."""
+        ...
+
+    async def heard_commands(
+        self, repository: str, comment: int | None = None, kind: CommentKind = "comment"
+    ) -> Sequence[HeardCommands]:
+        """What was told in a repository, or by one comment of that kind in it, oldest first."""
+        ...
+
+    async def hear_commands(self, told: HeardCommands) -> None:
+        """Remember what was told; a repeat changes nothing."""
+        ...
+
+    async def forget_commands(self, before: datetime) -> None:
+        """Forget what was told before that instant."""
+        ...
+
+    async def looks(self) -> Mapping[str, Look]:
+        """How far each repository was seen, by `owner/name`."""
+        ...
+
+    async def save_look(self, repository: str, look: Look) -> None: ...
+
+    async def last_pass(self) -> Pass | None:
+        """The pass of reconciliation that ended last; None before the first."""
+        ...
+
+    async def save_pass(self, done: Pass) -> None: ...
+
+    async def configuration_digest(self, repository: str) -> str:
+        """Of the configuration in force, whichever process has put it there."""
+        ...
+
+    async def configuration(self, repository: str) -> Configuration: ...
+
+    async def put_in_force(
+        self, repository: str, steps: Sequence[Mapping[str, bytes]], instead_of: str
+    ) -> str | None:
+        """The new digest; None if the present one is another than `instead_of`: nothing was done.
+        """
+        ...
+
+    async def adapted(self, repository: str) -> Sequence[Adapted]:
+        """Limits of a repository that were moved without a human, by role and limit."""
+        ...
+
+    async def adapt(self, repository: str, step: Adapted) -> None:
+        """Keep a step; it takes the place of the one before it."""
+        ...
+
+    async def put_brake_on(self, brake: Brake) -> bool:
+        """Put a brake on; False if one is on in that place already, which stays as it is."""
+        ...
+
+    async def lift_brake(self, place: Place, by: str, at: datetime) -> Brake | None:
+        """Lift the brake that is on in that very place; None if there is none."""
+        ...
+
+    async def brakes(self, lifted_since: datetime | None = None) -> Sequence[Brake]:
+        """Brakes that are on and, if asked for, those that were lifted since then; oldest
+        first."""
+        ...
+
+    async def give_up(self, delivery: str, reason: str, at: datetime) -> None:
+        """Keep that nothing more is tried with a delivery; a repeat changes nothing."""
+        ...
+
+    async def dead_deliveries(self) -> Sequence[DeadDelivery]:
+        """Those that were given up, the latest first, until their bodies are forgotten; bounded."""
+        ...
+
+    async def note_refused(self, start: StartRefused, *, is_asked: bool) -> bool:
+        """Keep why a start was not made, until an agent starts there; whether that is news.
+
+        `first_at` and `times` are counted by the store. `is_asked`: somebody has asked just now;
+        else reconciliation has found that it is still asked for.
+        """
+        ...
+
+    async def refused_starts(self, since: datetime) -> Sequence[StartRefused]:
+        """Those that were asked for since then, the newest first; bounded."""
+        ...
+
+    async def forget_refused(self, before: datetime) -> None:
+        """Forget those that nobody has asked for since then."""
         ...
 
     async def agent(self, agent: AgentId) -> Agent | None: ...
@@ -147,8 +445,9 @@ class Store(Protocol):
         issue: int | None = None,
         states: frozenset[State] | None = None,
         changed_since: datetime | None = None,
+        parent: AgentId | None = None,
     ) -> Sequence[Agent]:
-        """Rows that fit, oldest first."""
+        """Rows that fit, oldest first; sub-agents among them."""
         ...
 
     async def begin_segment(
@@ -161,6 +460,13 @@ class Store(Protocol):
 
     async def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """All events of the agent, in order. The sequence number of the first is 1."""
+        ...
+
+    async def warnings(self, since: datetime) -> Mapping[str, int]:
+        """How often limits have warned since then, by role; roles without a warning are left out.
+
+        Of agents that are live or were moved since then.
+        """
         ...
 
     async def append(
@@ -183,12 +489,25 @@ class Store(Protocol):
     ) -> Agent | None:
         """Compare and set on (state, segment) of `agent`; append, change and enqueue with it.
 
-        A move to QUEUED enqueues the next segment by itself. None if the row has moved on.
+        A move to QUEUED enqueues the next segment by itself. None if the row has moved on, or if
+        the agent was taken away and this is not its end.
+        """
+        ...
+
+    async def take_away(self, agent: Agent, told: TakenAway) -> Agent | None:
+        """Let nothing but its end follow for an agent, once: its running segment is superseded, no
+        other begins, and every move but `TAKEN_AWAY` is refused.
+
+        None if the row has moved on from (state, segment) of `agent`, or was marked already.
         """
         ...
 
     async def note_head(self, agent: AgentId, base_sha: str | None, sha: str) -> None:
         """Remember the verified head of the agent's branch."""
+        ...
+
+    async def note_kept(self, agent: Agent, kept: Kept) -> None:
+        """Append what was pushed of a final agent after its end, and remember the head."""
         ...
 
     async def note_pull_request(self, agent: AgentId, number: int) -> None: ...
@@ -198,7 +517,7 @@ class Store(Protocol):
     async def save_effect(self, agent: AgentId, effect: Effect) -> None: ...
 
     async def agents_with_due_effects(self, at: datetime) -> Sequence[AgentId]:
-        """Agents with an effect that is wanted and due."""
+        """Agents with an effect that is due: wanted, or refused and to be asked for once more."""
         ...
 
 

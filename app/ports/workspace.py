@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from app.core.events import DiffSize
 from app.ports.github import Repository
 
 
@@ -18,12 +19,20 @@ class CheckoutOrder:
     agent: str
     """The agent's id."""
     repository: Repository
+    """Where it is now."""
+    repository_id: int
+    """GitHub's; the mirror is found again by it."""
     default_branch: str
     branch: str
     """The agent's own branch; created on GitHub with an empty commit if it is not there."""
     author_name: str
     author_email: str
     """The App's bot identity."""
+    pull_request: int | None = None
+    """A pull request to look at: its head is checked out as `branch`, a name of the clone alone,
+    and nothing is ever pushed. `default_branch` is then the branch that it is to be merged into."""
+    is_squadrons_own: bool = False
+    """Whether Squadron itself writes the work: then no path is protected (`app.core.protected`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,13 @@ class Checkout:
     """The remote head of the agent's branch, verified."""
     is_fresh: bool
     """Whether it was made by this call; then `setup:` has to run."""
+    pulled: str = ""
+    """What others have pushed to the branch since, for the agent. Untrusted text."""
+    dependencies: str = ""
+    """Of a fresh one: the digest of the lock files and manifests that git tracks; empty where there
+    are none, and of a pull request that is looked at."""
+    is_unchanged: bool = False
+    """Of a fresh one: whether it holds what the default branch holds, and nobody's work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +70,19 @@ class KeptWork:
     """Whether the branch differs in content from where it left the default branch."""
     commits: tuple[str, ...] = ()
     """Subjects of the agent's commits, oldest first, at most 50."""
+    diff: DiffSize | None = None
+    """Against where the branch left the default branch; None when git could not say in time."""
+    conflicts: tuple[str, ...] = ()
+    """Files in which the branch conflicts with the default branch as it is now."""
+    diverged: bool = False
+    """Whether others pushed what could not be merged with the work, which is not pushed then."""
+    was_told: bool = False
+    """Whether the agent knew of just that when it was prepared for this work."""
+
+    @property
+    def verified(self) -> str | None:
+        """The commit, if GitHub has it: a check can stand on it."""
+        return self.sha if self.is_pushed else None
 
 
 class Workspace(Protocol):
@@ -65,7 +94,8 @@ class Workspace(Protocol):
     async def prepare(self, order: CheckoutOrder) -> Checkout:
         """Make or reopen the agent's clone and make sure its branch exists on GitHub.
 
-        An existing clone is kept as the agent left it. Raises `WorkspaceFailed`.
+        An existing clone is kept as the agent left it; what others pushed to the branch is merged
+        into it. Raises `WorkspaceFailed`.
         """
         ...
 
@@ -87,6 +117,29 @@ class Workspace(Protocol):
         """
         ...
 
+    async def change(self, order: CheckoutOrder) -> str:
+        """What the checked-out pull request changes, as git prints it, since it left the branch
+        that it is to be merged into; bounded. Raises `WorkspaceFailed`."""
+        ...
+
+    async def delete_branch(self, order: CheckoutOrder, sha: str) -> bool:
+        """Delete the agent's branch on GitHub if it is still at `sha`; False if it moved on.
+
+        Raises `WorkspaceFailed`.
+        """
+        ...
+
     async def remove(self, agent: str) -> bool:
         """Delete the agent's clone if all of its work is on GitHub; False if it was kept."""
+        ...
+
+    async def discard(self, agent: str) -> None:
+        """Delete the agent's clone, home and temporary files, in which it has not worked yet.
+
+        The next `prepare` makes a fresh clone. Raises `WorkspaceFailed`.
+        """
+        ...
+
+    async def forget_session(self, agent: str) -> None:
+        """Delete the agent's conversation and home directory. A repeat changes nothing."""
         ...

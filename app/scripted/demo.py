@@ -1,13 +1,15 @@
-"""The demo's repository and its five stories, as the scripted model plays them.
+"""The demo's repository and its five stories, as the scripted model plays them on any runtime.
 
 The model only decides what to ask for next. Every tool call it makes is real: a real shell, real
 edits, real test runs, real denials.
 """
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Final
 
-from app.scripted.script import Answer, Call, Script, Scripts
+from app.scripted.script import Answer, Script, Scripts, calls
+from app.scripted.tools import TOOLS, Tools
 
 TESTS: Final = "python3 -m unittest"
 
@@ -37,18 +39,10 @@ class Area(unittest.TestCase):
 if __name__ == "__main__":
     unittest.main()
 """,
-    ".squadron/config.yaml": """\
-# Small limits, so that the demo shows each enforcement layer within a minute.
-triggers:
-  labels:
-    bug: bug-fix
-circuit_breakers:
-  roles:
-    feat-dev: {max_iterations: 2}
-    pm: {max_active_duration: 8, summary_wait: 10}
-    release: {max_sleep_duration: 4}
-escalation:
-  assignees: [maria]
+    ".squadron/agents/architect.md": """---
+description: Finds structures, and names for them.
+---
+You think before others build. Say what you would do, and why.
 """,
     ".squadron/agents/docs.md": """---
 description: Keeps the README in step with the code.
@@ -62,27 +56,25 @@ You prepare releases. A release waits for everything it depends on.
 """,
 }
 
-
-def _run(command: str, text: str = "") -> Answer:
-    return Answer(text, (Call("bash", {"command": command}),))
-
-
-def _attempt(number: int) -> Answer:
-    factor = 10**number
-    return Answer(
-        f"Attempt {number}: scale by {factor} before adding.",
-        (
-            Call(
-                "create",
-                {
-                    "path": "exact.py",
-                    "text": f"def add(a, b):\n    return (a * {factor} + b * {factor}) / {factor}"
-                    " + 0.1 - 0.1\n",
-                },
-            ),
-        ),
-    )
-
+_CONFIG: Final = """\
+# Small limits, so that the demo shows each enforcement layer within a minute.
+triggers:
+  labels:
+    bug: bug-fix
+circuit_breakers:
+  roles:
+    feat-dev: {{max_iterations: 2}}
+    architect: {{max_active_duration: {thinking_seconds}, summary_wait: 10}}
+    release: {{max_sleep_duration: 4}}
+roles:
+  bug-fix: {{runtime: {runtime}}}
+  feat-dev: {{runtime: {runtime}}}
+  architect: {{runtime: {runtime}}}
+  docs: {{runtime: {runtime}}}
+  release: {{runtime: {runtime}}}
+escalation:
+  assignees: [maria]
+"""
 
 _FAILING_TEST: Final = """import unittest
 
@@ -108,119 +100,108 @@ BLOCKED: Final = "Describe area() in the README once it is right"
 SLEEPER: Final = "Release as soon as upstream has released"
 NEVER: Final = "Upstream release (nobody is working on this)"
 
-STORIES: Final = (
-    Script(
+
+def files(runtime: str, thinking_seconds: int) -> Mapping[str, str]:
+    """The repository, by path. `runtime` runs every role; the thinker may be active so long."""
+    config = _CONFIG.format(runtime=runtime, thinking_seconds=thinking_seconds)
+    return {**FILES, ".squadron/config.yaml": config}
+
+
+def scripts(runtime: str, *summary_requests: str) -> Scripts:
+    """All stories in the words of that runtime's tools; a prompt that holds one of
+    `summary_requests` asks for a summary."""
+    tools = TOOLS[runtime]
+    stories = (_bug(tools), _hopeless(tools), _thinker(), _blocked(tools), _sleeper(tools))
+    return Scripts(stories, summary_requests)
+
+
+def _bug(tools: Tools) -> Script:
+    summary = "area() multiplies its sides now; both tests pass."
+    return Script(
         name="bug",
         starts_with=lambda prompt: BUG in prompt,
         steps=(
-            _run(TESTS, "First the tests."),
-            Answer("", (Call("view", {"path": "shapes.py"}),)),
-            Answer(
-                "The area is a product.",
-                (
-                    Call(
-                        "edit",
-                        {
-                            "path": "shapes.py",
-                            "old": "width + height",
-                            "new": "width * height",
-                        },
-                    ),
-                ),
+            calls(tools.run(TESTS), say="First the tests."),
+            calls(tools.view("shapes.py")),
+            calls(
+                tools.edit("shapes.py", "width + height", "width * height"),
+                say="The area is a product.",
             ),
-            _run(TESTS),
-            _run("git commit --quiet --all --message 'Multiply the sides of a rectangle'"),
-            Answer(
-                "",
-                (
-                    Call(
-                        "report_complete",
-                        {"summary": "area() multiplies its sides now; both tests pass."},
-                    ),
-                ),
+            calls(tools.run(TESTS)),
+            calls(
+                tools.run("git commit --quiet --all --message 'Multiply the sides of a rectangle'")
             ),
+            calls(tools.ours("report_complete", summary=summary)),
         ),
-    ),
-    Script(
+    )
+
+
+def _hopeless(tools: Tools) -> Script:
+    run_its_test = calls(tools.run(f"{TESTS} test_exact"))
+    sums = ["a + b", *(_scaled_sum(10**power) for power in range(1, _HOPELESS_ROUNDS))]
+    rounds = (
+        calls(
+            tools.edit("exact.py", f"return {old}", f"return {new}"),
+            say=f"Attempt {number}: scale by {10**number} before adding.",
+        )
+        for number, (old, new) in enumerate(pairwise(sums), 1)
+    )
+    summary = (
+        "Scaling before adding does not help: a float is never printed as words. The test asks for"
+        " something that the type cannot do."
+    )
+    return Script(
         name="hopeless",
         starts_with=lambda prompt: HOPELESS in prompt,
         steps=(
-            Answer(
-                "A test first, and a first version.",
-                (
-                    Call("create", {"path": "test_exact.py", "text": _FAILING_TEST}),
-                    Call(
-                        "create",
-                        {"path": "exact.py", "text": "def add(a, b):\n    return a + b\n"},
-                    ),
-                ),
+            calls(
+                tools.create("test_exact.py", _FAILING_TEST),
+                tools.create("exact.py", f"def add(a, b):\n    return {sums[0]}\n"),
+                say="A test first, and a first version.",
             ),
-            _run(f"{TESTS} test_exact"),
-            *(
-                step
-                for number in range(1, _HOPELESS_ROUNDS)
-                for step in (_attempt(number), _run(f"{TESTS} test_exact"))
-            ),
+            run_its_test,
+            *(step for attempt in rounds for step in (attempt, run_its_test)),
         ),
-        summary=Answer(
-            "",
-            (
-                Call(
-                    "report_complete",
-                    {
-                        "summary": "Scaling before adding does not help: a float is never printed"
-                        " as words. The test asks for something that the type cannot do."
-                    },
-                ),
-            ),
-        ),
-    ),
-    Script(
+        summary=calls(tools.ours("report_complete", summary=summary)),
+    )
+
+
+def _scaled_sum(factor: int) -> str:
+    return f"(a * {factor} + b * {factor}) / {factor} + 0.1 - 0.1"
+
+
+def _thinker() -> Script:
+    return Script(
         name="thinker",
         starts_with=lambda prompt: THINKER in prompt,
         steps=(Answer("Perhaps …", think_seconds=120),),
         summary=Answer("I thought about it and did not get to a name."),
-    ),
-    Script(
+    )
+
+
+def _blocked(tools: Tools) -> Script:
+    reason, summary = "area() is wrong until #1 is fixed.", "README describes area(), which works."
+    return Script(
         name="blocked",
         starts_with=lambda prompt: BLOCKED in prompt,
         steps=(
-            Answer(
-                "",
-                (
-                    Call(
-                        "report_blocked",
-                        {"reason": "area() is wrong until #1 is fixed.", "blocked_by": [1]},
-                    ),
-                ),
+            calls(tools.ours("report_blocked", reason=reason, blocked_by=[1])),
+            calls(
+                tools.run("git merge --quiet origin/main"),
+                say="Issue 1 is closed: take its work over.",
             ),
-            _run("git merge --quiet origin/main", "Issue 1 is closed: take its work over."),
-            _run(TESTS),
-            _run("echo '`area(3, 4)` is 12.' >> README.md"),
-            _run("git commit --quiet --all --message 'Describe area()'"),
-            Answer(
-                "", (Call("report_complete", {"summary": "README describes area(), which works."}),)
-            ),
+            calls(tools.run(TESTS)),
+            calls(tools.run("echo '`area(3, 4)` is 12.' >> README.md")),
+            calls(tools.run("git commit --quiet --all --message 'Describe area()'")),
+            calls(tools.ours("report_complete", summary=summary)),
         ),
-    ),
-    Script(
+    )
+
+
+def _sleeper(tools: Tools) -> Script:
+    reason = "Upstream has not released yet."
+    return Script(
         name="sleeper",
         starts_with=lambda prompt: SLEEPER in prompt,
-        steps=(
-            Answer(
-                "",
-                (
-                    Call(
-                        "report_blocked",
-                        {"reason": "Upstream has not released yet.", "blocked_by": [6]},
-                    ),
-                ),
-            ),
-        ),
-    ),
-)
-
-
-def scripts(*summary_requests: str) -> Scripts:
-    """All stories; a prompt that holds one of `summary_requests` asks for a summary."""
-    return Scripts(STORIES, summary_requests)
+        steps=(calls(tools.ours("report_blocked", reason=reason, blocked_by=[6])),),
+    )

@@ -6,6 +6,7 @@ forgotten when the process dies in between.
 
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from app.core.agent import Agent, AgentId
@@ -13,21 +14,31 @@ from app.core.blocking import circle
 from app.core.counters import fold
 from app.core.events import (
     AgentEvent,
+    Braked,
+    BrakeLifted,
     Cause,
     Finished,
+    Hold,
     Kept,
     Layer,
     SegmentEnded,
     Slept,
     Summarised,
+    TakenAway,
     Trip,
     Tripped,
     Waits,
     Woken,
 )
+from app.core.feedback import conflict_stays_words, was_told_of_a_conflict
 from app.core.lifecycle import Signal, State
+from app.core.plan import RoleKind
 from app.core.redact import redact
+from app.core.triage import taken_along
 from app.ports import Changes, GitHubFailed, KeptWork, Work, WorkspaceFailed
+from app.services import limitlog
+from app.services.keeping import kept_message, taken_out
+from app.services.money import Money
 from app.services.world import World, checkout_order, repository_of
 
 MOST_SUMMARY_CHARACTERS: Final = 8_000
@@ -41,13 +52,22 @@ log = logging.getLogger("squadron.agents")
 class Closing:
     """Ends segments and agents; the only service that moves an agent out of ACTIVE."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, money: Money) -> None:
         self._world = world
+        self._money = money
 
     async def complete(self, agent: Agent, summary: str) -> None:
         """Hand over by a pull request, or complete at once if nothing was changed."""
         kept = await self._keep(agent)
-        if not kept.is_pushed or (kept.problem and not kept.has_changes):
+        history = await self._world.store.log(agent.id)
+        if kept.diverged and not kept.was_told:
+            await self._tell_of_others(agent, summary, kept)
+        elif kept.diverged:
+            await self.escalate(agent, self._conflict(kept.problem), summary)
+        elif kept.conflicts and was_told_of_a_conflict(history):
+            words = conflict_stays_words(agent.default_branch, kept.conflicts)
+            await self.escalate(agent, self._conflict(words), summary)
+        elif not kept.is_pushed or (kept.problem and not kept.has_changes):
             await self._sleep(agent, Waits.ANSWER, (), f"Done, but {kept.problem}", summary, kept)
         elif kept.has_changes:
             await self._sleep(agent, Waits.REVIEW, (), "handed over", summary, kept)
@@ -57,8 +77,43 @@ class Closing:
                 agent,
                 Signal.FINISHED,
                 [*self._ended("nothing to change", summary, kept), Finished(at=now, why=summary)],
-                Changes(summary=_bounded(summary), sha=kept.sha),
+                Changes(summary=_bounded(summary), sha=kept.verified),
             )
+
+    async def reviewed(self, agent: Agent, summary: str) -> None:
+        """A review is posted, or will be as soon as GitHub takes it: the work is done."""
+        kept = await self._keep(agent)
+        now = self._world.clock.now()
+        ended = self._ended("review submitted", summary, kept)
+        await self._move(
+            agent,
+            Signal.FINISHED,
+            [*ended, Finished(at=now, why="The review was submitted.")],
+            Changes(summary=_bounded(summary)),
+        )
+
+    async def _tell_of_others(self, agent: Agent, summary: str, kept: KeptWork) -> None:
+        """Let the agent resolve what others pushed meanwhile; it learns of it when it goes on."""
+        asleep = await self._sleep(agent, Waits.ANSWER, (), kept.problem, summary, kept)
+        if asleep is not None:
+            await self.wake(asleep, f"Your work could not be pushed: {kept.problem}", OURSELVES)
+
+    def _conflict(self, words: str) -> Trip:
+        """What the agent was told of once and has not resolved."""
+        return Trip(
+            limit=Cause.CONFLICT.value,
+            observed=None,
+            maximum=None,
+            layer=Layer.HOOK,
+            at=self._world.clock.now(),
+            reason=words,
+        )
+
+    async def take_along(self, agent: Agent, by: AgentId) -> bool:
+        """End an agent that has not begun: another one looks at its issue."""
+        now = self._world.clock.now()
+        ended = Finished(at=now, why=taken_along(by))
+        return await self._move(agent, Signal.FINISHED, [ended], Changes()) is not None
 
     async def block(self, agent: Agent, reason: str, blocked_by: Sequence[int]) -> None:
         """Sleep until the blockers are closed; refuse to wait in a circle."""
@@ -66,7 +121,7 @@ class Closing:
         if not blockers:
             await self.ask_people(agent, reason)
             return
-        others = await self._world.store.agents(repository=agent.id.repository)
+        others = await self._world.store.agents(repository=agent.repository)
         round_trip = circle(agent.id.issue, blockers, others)
         if round_trip:
             await self.escalate(agent, self._in_circle(agent, round_trip), reason)
@@ -81,14 +136,45 @@ class Closing:
         kept = await self._keep(agent)
         await self._sleep(agent, Waits.ANSWER, (), question, question, kept)
 
-    async def interrupt(self, agent: Agent, summary: str) -> None:
-        """The process drains: keep the work; the next start goes on with the next segment."""
+    async def wait_for_access(self, agent: Agent, why: str) -> Agent | None:
+        """The App is not let in: sleep until it is. Work that cannot be pushed stays on disk."""
         kept = await self._keep(agent)
+        return await self._sleep(agent, Waits.ACCESS, (), why, "", kept)
+
+    async def interrupt(
+        self, agent: Agent, summary: str, why: str, braked: Braked | None = None
+    ) -> None:
+        """Keep the work; who works again goes on with the next segment."""
+        kept = await self._keep(agent)
+        ended = self._ended(why, summary, kept)
         await self._move(
             agent,
             Signal.INTERRUPTED,
-            self._ended("the service was stopped", summary, kept),
-            Changes(sha=kept.sha),
+            ended if braked is None else [*ended, braked],
+            Changes(sha=kept.verified),
+        )
+
+    async def hold_back(self, agent: Agent, braked: Braked) -> Agent | None:
+        """A brake holds an agent that waits in the queue; what it did before is kept first."""
+        if agent.sha is None:
+            return await self._move(agent, Signal.INTERRUPTED, [braked], Changes())
+        kept = await self._keep(agent)
+        events: list[AgentEvent] = [self._taken_out(kept), braked]
+        return await self._move(agent, Signal.INTERRUPTED, events, Changes(sha=kept.verified))
+
+    async def let_on(self, agent: Agent) -> Agent | None:
+        """No brake holds an agent any more that waited for that in the queue."""
+        lifted = BrakeLifted(at=self._world.clock.now())
+        return await self._move(agent, Signal.INTERRUPTED, [lifted], Changes())
+
+    async def pause(self, agent: Agent, hold: Hold) -> Agent | None:
+        """A limit asks a human: keep work and session, and wait; no clock but the pause's runs."""
+        kept = await self._keep(agent)
+        return await self._move(
+            agent,
+            Signal.NEEDS_RAISE,
+            self._ended(hold.reason, "", kept),
+            Changes(waits_for=Waits.RAISE, sha=kept.verified),
         )
 
     async def requeue(self, agent: Agent, why: str) -> Agent | None:
@@ -100,6 +186,11 @@ class Closing:
         ended = SegmentEnded(at=last_heard or self._world.clock.now(), why=why, died=True)
         return await self._move(agent, Signal.INTERRUPTED, [ended], Changes())
 
+    async def try_again(self, agent: Agent, why: str, pause_seconds: float) -> None:
+        """Its runtime died: go on with the next segment after a pause that holds no slot."""
+        ended = SegmentEnded(at=self._world.clock.now(), why=why, died=True)
+        await self._move(agent, Signal.INTERRUPTED, [ended], Changes(pause_seconds=pause_seconds))
+
     async def escalate(self, agent: Agent, trip: Trip, summary: str) -> Agent | None:
         """Stop an agent for good. Whichever layer saw it first, this runs once.
 
@@ -110,26 +201,56 @@ class Closing:
         first = fold(history).trip
         trips = [] if first is not None else [Tripped(at=self._world.clock.now(), trip=trip)]
         trip = first or trip
-        return await self._move(
+        moved = await self._move(
             agent,
             Signal.TRIPPED,
             [*trips, *self._ended(trip.reason, summary, kept)],
             Changes(
                 trip=trip,
                 summary=_bounded(summary or _said_before(history)),
-                sha=kept.sha,
+                sha=kept.verified,
             ),
         )
+        for event in trips if moved else ():
+            limitlog.tell(agent, fold((*history, event)), event)
+        return moved
 
-    async def cancel(self, agent: Agent, why: str) -> Agent | None:
-        """A human took the work away; it is kept first, so that the check stands on its head."""
+    async def cancel(
+        self, agent: Agent, why: str, said: str = "", since: datetime | None = None
+    ) -> Agent | None:
+        """A human took the work away; None if the agent has moved on. `said` names the words that
+        told so; `since`: when it happened on GitHub.
+
+        From here on it cannot begin or go on, whoever dies. What runs is stopped before anything
+        is pushed: a remote that hangs must not let it work on. So who is ACTIVE is ended by its
+        own segment, as soon as that has stopped.
+        """
+        taken = agent
+        if agent.taken_away_at is None:
+            told = TakenAway(at=self._world.clock.now(), why=why, said=said, since=since)
+            marked = await self._world.store.take_away(agent, told)
+            if marked is None:
+                return None
+            taken = marked
+            await self._world.engine.enqueue(Work.to_publish(agent.id, "taken away"))
+        return taken if taken.state is State.ACTIVE else await self.end_taken_away(taken.id)
+
+    async def end_taken_away(self, agent_id: AgentId) -> Agent | None:
+        """Keep the work of an agent that was taken away, and of which nothing runs any more, so
+        that the check stands on its head; then it is CANCELLED. None if there is nothing to end."""
+        agent = await self._world.store.agent(agent_id)
+        if agent is None or agent.is_final or agent.taken_away_at is None:
+            return None
+        history = await self._world.store.log(agent_id)
+        told = next(event for event in history if isinstance(event, TakenAway))
         kept = await self._keep(agent)
         now = self._world.clock.now()
+        ended = Finished(at=now, why=told.why, said=told.said, since=told.since)
         return await self._move(
             agent,
             Signal.TAKEN_AWAY,
-            [*self._ended("cancelled", "", kept), Finished(at=now, why=why)],
-            Changes(sha=kept.sha),
+            [*self._ended("cancelled", "", kept), ended],
+            Changes(sha=kept.verified),
         )
 
     async def keep_after_the_end(self, agent_id: AgentId) -> None:
@@ -145,19 +266,29 @@ class Closing:
             await self._world.store.note_head(agent.id, None, kept.sha)
             await self._world.engine.enqueue(Work.to_publish(agent.id, f"kept:{kept.sha}"))
 
-    async def finish(self, agent: Agent, why: str) -> Agent | None:
-        """Merged, or waited for long enough."""
-        now = self._world.clock.now()
-        return await self._move(agent, Signal.FINISHED, [Finished(at=now, why=why)], Changes())
+    async def finish(
+        self, agent: Agent, why: str, since: datetime | None = None
+    ) -> Agent | None:
+        """Merged, `since` then, or waited for long enough."""
+        ended = Finished(at=self._world.clock.now(), why=why, since=since)
+        return await self._move(agent, Signal.FINISHED, [ended], Changes())
 
-    async def wake(self, agent: Agent, why: str, by: str) -> Agent | None:
-        """Queue a sleeping agent's next segment."""
-        now = self._world.clock.now()
+    async def wake(
+        self,
+        agent: Agent,
+        why: str,
+        by: str,
+        said: str | None = None,
+        feedback: tuple[str, ...] = (),
+    ) -> Agent | None:
+        """Queue a sleeping agent's next segment; `said` names the words that did it, `feedback`
+        what of its pull request makes it a round of review."""
+        now, why = self._world.clock.now(), why[:MOST_WHY_CHARACTERS]
         return await self._move(
             agent,
             Signal.WOKEN,
-            [Woken(at=now, why=why[:MOST_WHY_CHARACTERS], by=by)],
-            Changes(note=why),
+            [Woken(at=now, why=why, by=by, said=said, feedback=feedback)],
+            Changes(),
         )
 
     async def open_blockers(self, agent: Agent) -> tuple[int, ...]:
@@ -171,13 +302,14 @@ class Closing:
         return tuple(still_open)
 
     async def _keep(self, agent: Agent) -> KeptWork:
+        if agent.assignment.kind is RoleKind.REVIEW:
+            return KeptWork(None, False)  # it reads somebody else's work: nothing leaves its clone
         try:
-            order = await checkout_order(self._world, agent)
+            present = await self._world.store.agent(agent.id)  # the repository may have moved
+            order = await checkout_order(self._world, present or agent)
         except GitHubFailed as error:
             return KeptWork(None, False, f"GitHub did not answer ({error}); nothing was pushed.")
-        return await self._world.workspace.keep(
-            order, f"Work in progress on #{agent.id.issue} ({agent.id.role})"
-        )
+        return await self._world.workspace.keep(order, kept_message(agent))
 
     async def _keep_or_branch(self, agent: Agent) -> KeptWork:
         """As `_keep`; an agent that was stopped before it had a branch gets one, for its check."""
@@ -219,20 +351,14 @@ class Closing:
         )
 
     def _ended(self, why: str, summary: str, kept: KeptWork) -> list[AgentEvent]:
-        now = self._world.clock.now()
-        events: list[AgentEvent] = [
-            Kept(
-                at=now,
-                sha=kept.sha,
-                pushed=kept.is_pushed,
-                problem=redact(kept.problem),
-                commits=kept.commits,
-            ),
-            SegmentEnded(at=now, why=why[:500]),
-        ]
+        taken_out = self._taken_out(kept)
+        events: list[AgentEvent] = [taken_out, SegmentEnded(at=taken_out.at, why=why[:500])]
         if summary:
-            events.insert(0, Summarised(at=now, text=_bounded(summary)))
+            events.insert(0, Summarised(at=taken_out.at, text=_bounded(summary)))
         return events
+
+    def _taken_out(self, kept: KeptWork) -> Kept:
+        return taken_out(kept, self._world.clock.now())
 
     def _in_circle(self, agent: Agent, path: tuple[int, ...]) -> Trip:
         around = " → ".join(f"#{number}" for number in (agent.id.issue, *path))
@@ -251,6 +377,8 @@ class Closing:
         occasion = f"{signal}:{agent.segment}:{agent.segment_attempts}"
         follow = Work.to_publish(agent.id, occasion)
         moved = await self._world.store.move(agent, signal, events, changes, [follow])
+        if moved is not None:
+            await self._money.settle(moved, await self._world.store.log(agent.id))
         log.info(
             "agent moved" if moved else "agent had moved on",
             extra={

@@ -11,6 +11,9 @@ from app.core.lifecycle import LIVE
 from app.core.signals import read
 from app.ports import Delivery, Exclusive, Store, StoreUnavailable, Work
 
+ACCESS_EVENTS: Final = frozenset({"installation", "installation_repositories", "repository"})
+"""The App is let in somewhere, or is not any more, or a repository has moved: who may work, and
+where, is found by comparing."""
 BATCH: Final = 500
 GATHER_SECONDS: Final = 0.05
 """Deliveries come in bursts: looked at together, they hold intake up least."""
@@ -56,7 +59,7 @@ class Dispatcher:
             deliveries = await self._store.undispatched(BATCH)
             if not deliveries:
                 return 0
-            at_work = {agent.id.repository for agent in await self._store.agents(states=LIVE)}
+            at_work = {agent.repository for agent in await self._store.agents(states=LIVE)}
             ignored, concerning = await asyncio.to_thread(_sorted, deliveries, at_work)
             await self._store.dispatch(ignored, concerning)
             return len(deliveries)
@@ -76,6 +79,9 @@ def _sorted(
     ignored: list[str] = []
     concerning: list[Work] = []
     for delivery in deliveries:
+        if delivery.event in ACCESS_EVENTS:
+            concerning.append(Work.to_reconcile(delivery.id))
+            continue
         signal = read(delivery.event, json.loads(delivery.body))
         if signal is not None and concerns(signal, at_work):
             concerning.append(Work.to_handle(delivery.id))

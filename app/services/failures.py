@@ -1,7 +1,7 @@
 """From the failures of the GitHub port to the values that decisions about retries are made of."""
 
 from app.core import retry
-from app.ports import GitHubFailed, RateLimited, Refused
+from app.ports import GitHubFailed, NoAccess, RateLimited, Refused
 
 
 def failure_of(error: GitHubFailed) -> retry.Failure:
@@ -16,3 +16,11 @@ def failure_of(error: GitHubFailed) -> retry.Failure:
             return retry.Refused(str(error))
         case _:
             return retry.Unreachable(str(error))
+
+
+def no_access(error: BaseException) -> str | None:
+    """Why the App is not let in, if that is what failed; git's failures name it as their cause."""
+    for each in (error, error.__cause__):
+        if isinstance(each, NoAccess):
+            return str(each)
+    return None

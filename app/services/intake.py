@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -34,11 +34,14 @@ class RefusedDelivery(Exception):
 class Intake:
     """Verifies, reads and commits deliveries."""
 
-    def __init__(self, secret: bytes, store: Store, clock: Clock) -> None:
-        """Raises `ValueError` for an empty secret: an unset secret would open the door."""
-        if not secret:
-            raise ValueError("the webhook secret is empty")
-        self._secret = secret
+    def __init__(self, secrets: Sequence[bytes], store: Store, clock: Clock) -> None:
+        """`secrets`: a delivery may be signed with any of them, so that they can be rotated.
+
+        Raises `ValueError` for none and for an empty one: an unset secret would open the door.
+        """
+        if not secrets or not all(secrets):
+            raise ValueError("there is no webhook secret, or one is empty")
+        self._secrets = tuple(secrets)
         self._store = store
         self._clock = clock
 
@@ -63,5 +66,11 @@ class Intake:
         return await self._store.accept(delivery)
 
     def _is_genuine(self, signature: bytes, body: bytes) -> bool:
-        wanted = b"sha256=" + hmac.new(self._secret, body, hashlib.sha256).hexdigest().encode()
-        return hmac.compare_digest(wanted, signature)
+        """All secrets are tried, so that the time does not tell which of them it was."""
+        is_signature_of = [_is_signature(signature, secret, body) for secret in self._secrets]
+        return any(is_signature_of)
+
+
+def _is_signature(signature: bytes, secret: bytes, body: bytes) -> bool:
+    wanted = b"sha256=" + hmac.new(secret, body, hashlib.sha256).hexdigest().encode()
+    return hmac.compare_digest(wanted, signature)

@@ -5,49 +5,77 @@ unchanged world changes nothing. One agent's trouble with GitHub does not stop t
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from app.core.agent import Agent, Effect, EffectName, EffectState, Task
+from app.core.agent import Agent, AgentId, EffectName, EffectState
 from app.core.counters import fold
-from app.core.deadlines import overdue, review_is_over
-from app.core.escalation import NEEDS_HUMAN, check_id, escalation_marker, marker
+from app.core.deadlines import overdue, review_is_over, waits_since
 from app.core.events import Waits
 from app.core.lifecycle import FINAL, LIVE, State
-from app.core.messages import check_name
-from app.core.plan import TRIGGER_PREFIX, RepositoryPlan
-from app.core.trust import Sender
-from app.ports import CheckText, GitHubFailed, Posted, Repository, Work
+from app.ports import (
+    GitHubFailed,
+    Look,
+    NoAccess,
+    Pass,
+    RateLimited,
+    Repository,
+    Work,
+)
+from app.services.access import Access
+from app.services.adapting import Adapting
+from app.services.alerting import Alerting
+from app.services.braking import LIFTED, Braking
 from app.services.closing import Closing
-from app.services.plans import Plans
-from app.services.publish import Publisher, extra
-from app.services.routing import Routing
-from app.services.starting import Order, Starting
-from app.services.world import World, repository_of
+from app.services.delegation import SubAgents
+from app.services.doubles import IN_FLIGHT, Doubles
+from app.services.drain import Drain
+from app.services.judging import Judging
+from app.services.looking import Looking
+from app.services.money import Money
+from app.services.moving import Moving
+from app.services.needshuman import NeedsHuman
+from app.services.publish import Publisher
+from app.services.purse import Purse, Share
+from app.services.repairs import Repairs
+from app.services.stopping import Stopping
+from app.services.waitingstarts import WaitingStarts
+from app.services.world import World, segment_marker
 
-IN_FLIGHT: Final = timedelta(seconds=20)
-"""A request that was under way when a process died has landed after this, or never will."""
 LOOKED_AT_FOR: Final = timedelta(days=1)
 """How long after its last change an agent's effects are looked at for doubles."""
 WORKSPACES_KEPT_FOR: Final = timedelta(days=7)
+SESSIONS_KEPT_FOR: Final = timedelta(days=30)
+"""Conversations of final agents, for whoever triages."""
+COMMANDS_KEPT_FOR: Final = timedelta(days=90)
+"""Who told Squadron what: for audit, and so that an edited comment runs nothing twice."""
 TIDY: Final = "tidy"
 """Why a pass runs that also tidies up; once a day."""
+ADAPT: Final = "adapt"
+"""Why a pass runs that looks at what limits should be instead; once a week."""
+
+FULL_LOOKS_REQUESTS: Final = 100
+"""What a pass spends on full looks, one after the other, besides those at new repositories. So
+what only they find (an issue that was deleted) is found within some passes."""
 
 log = logging.getLogger("squadron.reconcile")
 
 
 @dataclass(slots=True)
-class Repairs:
-    """What one pass did, for the log and for the test that a second pass does nothing."""
+class _Looked:
+    """What one pass has looked at."""
 
-    done: list[str] = field(default_factory=list)
-
-    def note(self, what: str, agent: Agent | None = None) -> None:
-        """One repair."""
-        self.done.append(f"{what}: {agent.id}" if agent is not None else what)
+    full_looks_requests: int = FULL_LOOKS_REQUESTS
+    agents: int = 0
+    fully: int = 0
+    briefly: int = 0
+    tips: Mapping[str, str] = field(default_factory=dict)
+    """As `Listed` has them."""
+    limited: set[int] = field(default_factory=set)
+    """Installations that GitHub lets us ask nothing for a while."""
 
 
 class Reconciliation:
@@ -57,41 +85,114 @@ class Reconciliation:
         self,
         world: World,
         closing: Closing,
-        routing: Routing,
-        starting: Starting,
+        stopping: Stopping,
+        waiting_starts: WaitingStarts,
         publisher: Publisher,
-        plans: Plans,
+        money: Money,
+        alerting: Alerting,
+        sub_agents: SubAgents,
+        adapting: Adapting,
+        needs_human: NeedsHuman,
+        judging: Judging,
+        access: Access,
+        looking: Looking,
+        braking: Braking,
+        moving: Moving,
+        drain: Drain,
     ) -> None:
         self._world = world
         self._closing = closing
-        self._routing = routing
-        self._starting = starting
+        self._stopping = stopping
+        self._waiting_starts = waiting_starts
         self._publisher = publisher
-        self._plans = plans
+        self._money = money
+        self._alerting = alerting
+        self._sub_agents = sub_agents
+        self._adapting = adapting
+        self._needs_human = needs_human
+        self._judging = judging
+        self._access = access
+        self._looking = looking
+        self._braking = braking
+        self._doubles = Doubles(world)
+        self._moving = moving
+        self._drain = drain
 
     async def handle(self, work: Work) -> None:
         """One pass, for the engine."""
-        repairs = await self.run()
+        if work.subject == ADAPT:
+            await self._adapting.week()
+            return
+        begun_at, looked, repairs = self._world.clock.now(), _Looked(), Repairs()
+        if work.subject == LIFTED:  # what was refused under the brake is wanted still
+            looked.full_looks_requests = Share.LOOKS
+            self._looking.forget()
+        with self._world.github.counted() as spent:
+            purse = Purse(spent, self._drain)
+            await self._run(looked, repairs, purse)
         if work.subject == TIDY:
             await self._tidy_up()
-        log.info("reconciled", extra={"repairs": len(repairs.done), "why": work.subject})
+        now = self._world.clock.now()
+        done = Pass(
+            why=work.subject,
+            ended_at=now,
+            seconds=round((now - begun_at).total_seconds(), 3),
+            agents=looked.agents,
+            repositories=looked.fully + looked.briefly,
+            looked_at_fully=looked.fully,
+            repairs=len(repairs.done),
+            requests=spent.requests,
+            unchanged=spent.unchanged,
+            token_requests=spent.for_tokens,
+            put_off=dict(purse.put_off),
+        )
+        await self._world.store.save_pass(done)
+        log.info("reconciled", extra=asdict(done))
 
-    async def run(self) -> Repairs:
+    async def _run(self, looked: "_Looked", repairs: Repairs, purse: Purse) -> None:
         """One pass over all live agents, all repositories, and all unfinished effects."""
-        repairs = Repairs()
         for agent in await self._world.store.agents(states=LIVE):
+            if not purse.holds(Share.AGENTS):
+                purse.leave(Share.AGENTS)
+                continue
+            looked.agents += 1
             await self._guarded(str(agent.id), partial(self._agent, agent, repairs))
-        await self._guarded("labels", partial(self._unstarted, repairs))
+        await self._guarded("budgets", partial(self._budgets, repairs, purse))
+        await self._guarded("repositories", partial(self._look_around, looked, repairs, purse))
+        for agent in await self._judging.in_turn(purse, looked.limited):
+            repairs.note("told of its pull request", agent)
+        await self._guarded("needs-human issues", partial(self._decided, repairs, purse))
+        await self._publish(repairs, purse)
+        for repair in repairs.done:
+            log.info("repaired", extra={"repair": repair})
+
+    async def _publish(self, repairs: Repairs, purse: Purse) -> None:
+        """What is not on GitHub yet, and what is there twice."""
         now = self._world.clock.now()
         for agent_id in await self._world.store.agents_with_due_effects(now):
+            if not purse.holds(Share.EFFECTS):
+                purse.leave(Share.EFFECTS)
+                continue
             await self._guarded(str(agent_id), partial(self._publisher.publish, agent_id))
             repairs.note(f"effects of {agent_id}")
         for agent in await self._world.store.agents(changed_since=now - LOOKED_AT_FOR):
+            if not purse.holds(Share.DOUBLES):
+                purse.leave(Share.DOUBLES)
+                continue
             await self._guarded(str(agent.id), partial(self._unpublished, agent, repairs))
-            await self._guarded(str(agent.id), partial(self._doubles, agent, repairs))
-        for repair in repairs.done:
-            log.info("repaired", extra={"repair": repair})
-        return repairs
+            await self._guarded(str(agent.id), partial(self._doubles.look, agent, repairs))
+
+    async def _budgets(self, repairs: Repairs, purse: Purse) -> None:
+        """Free what ended agents still hold, start what waited for it, tell what is unusual."""
+        if settled := await self._money.settle_open():
+            repairs.note(f"settled {settled} agents with the ledger")
+        if started := await self._waiting_starts.look(lambda: purse.holds(Share.AGENTS)):
+            repairs.note(f"started {started} agents that were put off")
+        await self._alerting.look()
+
+    async def _decided(self, repairs: Repairs, purse: Purse) -> None:
+        if closed := await self._needs_human.look(purse):
+            repairs.note(f"closed {closed} needs-human issues with their originals")
 
     async def _guarded(self, what: str, action: Callable[[], Awaitable[object]]) -> None:
         """One thing's trouble with GitHub is logged and left to the next pass."""
@@ -101,6 +202,12 @@ class Reconciliation:
             log.warning("not reconciled: %s", error, extra={"what": what})
 
     async def _agent(self, agent: Agent, repairs: Repairs) -> None:
+        if agent.parent is not None:
+            await self._sub_agent(agent, AgentId.parse(agent.parent), repairs)
+            return
+        if agent.taken_away_at is not None:
+            await self._taken_away(agent, repairs)
+            return
         match agent.state:
             case State.ACTIVE:
                 await self._active(agent, repairs)
@@ -109,165 +216,172 @@ class Reconciliation:
             case _:
                 await self._waiting(agent, repairs)
 
+    async def _sub_agent(self, child: Agent, parent_id: AgentId, repairs: Repairs) -> None:
+        """Its parent ends it, in this segment or at the start of the next; who neither works nor
+        will, has forgotten it."""
+        parent = await self._world.store.agent(parent_id)
+        if parent is not None:
+            is_at_work = parent.state in (State.ACTIVE, State.QUEUED)
+            if is_at_work or self._world.clock.now() - parent.updated_at < IN_FLIGHT:
+                return
+        if await self._sub_agents.abandon(child, "its process died"):
+            repairs.note("ended a sub-agent that nobody runs", child)
+
+    async def _taken_away(self, agent: Agent, repairs: Repairs) -> None:
+        """Its segment ends it, or whoever took it away, unless their process died."""
+        if agent.state is State.ACTIVE:
+            if await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id):
+                return
+            marker = segment_marker(self._world, agent.id, agent.segment)
+            await self._world.processes.kill_marked(marker)
+        if await self._closing.end_taken_away(agent.id):
+            repairs.note("cancelled", agent)
+
     async def _active(self, agent: Agent, repairs: Repairs) -> None:
         pending = await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id)
         alive = agent.worker is not None and await self._world.engine.is_alive(agent.worker)
         if not pending:
             if await self._closing.requeue(agent, "its worker is gone"):
                 repairs.note("requeued", agent)
-        elif not (alive and await self._overdue(agent, repairs)):
-            await self._ended_by_people(agent, repairs)
+        elif alive:
+            await self._overdue(agent, repairs)
 
     async def _queued(self, agent: Agent, repairs: Repairs) -> None:
-        if await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id):
-            await self._ended_by_people(agent, repairs)
+        is_pending = await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id)
+        if is_pending or await self._braking.hold_back(agent.id, agent.segment):
+            return
+        if await self._braking.let_on(agent):
+            repairs.note("let on", agent)
         elif await self._closing.requeue(agent, "its work was lost"):
             repairs.note("requeued", agent)
 
     async def _waiting(self, agent: Agent, repairs: Repairs) -> None:
         if await self._overdue(agent, repairs):
             return
-        if review_is_over(agent, self._world.clock.now()):
-            if await self._closing.finish(agent, "The review was waited for long enough."):
-                repairs.note("review over", agent)
-            return
-        if await self._ended_by_people(agent, repairs):
-            return
-        if agent.state is not State.SLEEPING:
-            return
-        if agent.waits_for is Waits.BLOCKER and await self._routing.wake_if_free(agent):
-            repairs.note("woken", agent)
-        elif await self._routing.hear(agent):
-            repairs.note("woken by a person", agent)
-
-    async def _ended_by_people(self, agent: Agent, repairs: Repairs) -> bool:
-        """Settle an agent whose pull request was merged, or whose issue was closed, unseen."""
-        # The issue is read first: a merge closes it, and must not look like work taken away.
-        issue = await self._world.github.issue(repository_of(agent), agent.id.issue)
-        if await self._routing.review_ended(agent):
-            repairs.note("review ended", agent)
-            return True
-        if issue is not None and issue.is_open:
-            return False
-        if await self._closing.cancel(agent, f"#{agent.id.issue} was closed."):
-            repairs.note("cancelled", agent)
-        return True
+        apart = await self._braking.time_under(agent, agent.updated_at)
+        is_over = review_is_over(agent, self._world.clock.now(), apart)
+        if is_over and await self._closing.finish(agent, "The review was waited for long enough."):
+            repairs.note("review over", agent)
 
     async def _overdue(self, agent: Agent, repairs: Repairs) -> bool:
         counters = fold(await self._world.store.log(agent.id))
-        trip = overdue(agent, counters, self._world.clock.now())
+        apart = await self._braking.time_under(agent, waits_since(agent, counters))
+        trip = overdue(agent, counters, self._world.clock.now(), apart)
         if trip is None:
             return False
-        if await self._closing.escalate(agent, trip, ""):
+        if agent.state is State.ACTIVE:
+            is_stopped = await self._stopping.escalate(agent, trip)
+        else:
+            is_stopped = await self._closing.escalate(agent, trip, "") is not None
+        if is_stopped:
             repairs.note(f"escalated ({trip.limit})", agent)
         return True
 
-    async def _unstarted(self, repairs: Repairs) -> None:
-        """Labelled issues on which no agent of that role has ever worked."""
-        for repository in await self._world.github.repositories():
-            await self._guarded(
-                repository.full_name, partial(self._unstarted_in, repository, repairs)
-            )
+    async def _look_around(self, looked: "_Looked", repairs: Repairs, purse: Purse) -> None:
+        """Every repository, within a bound: what is left has its turn in the next pass.
 
-    async def _unstarted_in(self, repository: Repository, repairs: Repairs) -> None:
-        plan = (await self._plans.of(repository)).plan or RepositoryPlan()
-        # Broken roles too: the person who set the label is told why nothing starts.
-        roles = (*plan.roles, *plan.broken)
-        labels = {**{f"{TRIGGER_PREFIX}{role}": role for role in roles}, **plan.labels}
-        agents = await self._world.store.agents(repository=repository.full_name)
-        known = {(agent.id.issue, agent.id.role) for agent in agents}
-        for label, role in labels.items():
-            for issue in await self._world.github.issues(repository, label=label):
-                if (issue.number, role) in known:
-                    continue
-                login = await self._world.github.labeller(repository, issue.number, label)
-                if login is None:
-                    log.info("nobody set %s on #%d", label, issue.number)
-                    continue
-                sender = Sender(login, login.endswith("[bot]"))
-                task = Task(issue.title, issue.body)
-                order = Order(role, sender, f"label {label}", task)
-                if await self._starting.start(repository, issue.number, order):
-                    repairs.note(f"started {repository.full_name}#{issue.number}/{role}")
+        Some are looked at fully, those that were not for longest; the others for what is new.
+        """
+        spent = purse.spent
+        listed = await self._world.github.repositories()
+        looked.tips = listed.tips
+        for installation, error in listed.unlisted.items():
+            log.warning("not reconciled: %s", error, extra={"installation": installation})
+        for moved in await self._moving.follow(listed.repositories):
+            repairs.note(f"followed {moved}")
+        for agent in await self._access.lost(listed):
+            repairs.note("stopped, for it lost access", agent)
+        left, seen = [*listed.repositories.values()], await self._world.store.looks()
+        begun_at = spent.requests
+        for repository in sorted(left, key=lambda one: _last(seen, one, fully=True)):
+            is_new = repository.full_name not in seen
+            if not is_new and spent.requests - begun_at >= looked.full_looks_requests:
+                break
+            if not purse.holds(Share.LOOKS):
+                break
+            left.remove(repository)
+            looked.fully += await self._look(repository, seen, looked, repairs, purse, is_full=True)
+        left.sort(key=lambda one: _last(seen, one, fully=False))
+        while left and purse.holds(Share.LOOKS):
+            repository = left.pop(0)
+            looked.briefly += await self._look(
+                repository, seen, looked, repairs, purse, is_full=False
+            )
+        purse.leave(Share.LOOKS, len(left))
+
+    async def _look(
+        self,
+        repository: Repository,
+        seen: Mapping[str, Look],
+        looked: "_Looked",
+        repairs: Repairs,
+        purse: Purse,
+        *,
+        is_full: bool,
+    ) -> bool:
+        """Look at one; False if GitHub did not let us. At a limit the others of the same
+        installation are left alone."""
+        name = repository.full_name
+        if repository.installation_id not in looked.limited:
+            tip = looked.tips.get(name, "")
+            try:
+                await self._looking.look(
+                    repository,
+                    seen.get(name),
+                    tip=tip,
+                    is_full=is_full,
+                    repairs=repairs,
+                    purse=purse,
+                )
+            except NoAccess as why:
+                for agent in await self._access.stop(repository, why):
+                    repairs.note("stopped, for it lost access", agent)
+            except RateLimited as limited:
+                looked.limited.add(repository.installation_id)
+                log.warning("not reconciled: %s", limited, extra={"what": name})
+            except GitHubFailed as error:
+                log.warning("not reconciled: %s", error, extra={"what": name})
+            else:
+                return True
+        purse.leave(Share.LOOKS)
+        return False
 
     async def _unpublished(self, agent: Agent, repairs: Repairs) -> None:
-        """An end, or a handing over, of which GitHub does not know: its publication was lost.
+        """An end, a pause, or a handing over, of which GitHub does not know: its publication was
+        lost.
 
-        What is due later has its own time, and what GitHub refused is not asked again.
+        What is due later has its own time, and so has what GitHub refused.
         """
         if self._world.clock.now() - agent.updated_at < IN_FLIGHT:
             return  # it is being published
         before = await self._world.store.effects(agent.id)
         no_request = agent.waits_for is Waits.REVIEW and EffectName.PULL_REQUEST not in before
         is_settled = all(effect.state is EffectState.DONE for effect in before.values())
-        if is_settled and (agent.is_final or no_request):
+        is_told_last = agent.is_final or agent.state is State.PAUSED
+        if is_settled and (is_told_last or no_request):
             await self._publisher.publish(agent.id)
             if await self._world.store.effects(agent.id) != before:
                 repairs.note("published", agent)
 
-    async def _doubles(self, agent: Agent, repairs: Repairs) -> None:
-        """An effect whose request was in flight when a process died may be there twice.
-
-        Looked at once, when nothing can land any more; then the effect is marked as settled.
-        """
-        now = self._world.clock.now()
-        for effect in (await self._world.store.effects(agent.id)).values():
-            if effect.state is not EffectState.DONE or "settled" in effect.detail:
-                continue
-            created = effect.detail.get("at")
-            if created is None or now - datetime.fromisoformat(created) < IN_FLIGHT:
-                continue
-            for posted in await self._extra(agent, effect):
-                await self._remove(agent, effect, posted)
-                repairs.note(f"removed a double {effect.name}", agent)
-            settled = replace(effect, detail={**effect.detail, "settled": now.isoformat()})
-            await self._world.store.save_effect(agent.id, settled)
-
     async def _tidy_up(self) -> None:
-        """Give back the disk of agents that are long finished, if all of their work is pushed."""
-        long_ago = self._world.clock.now() - WORKSPACES_KEPT_FOR
+        """Give back the disk of agents that are long finished: the clone if all of the work is
+        pushed, later the session too."""
+        now = self._world.clock.now()
+        await self._world.setups.tidy(now)
+        await self._world.store.forget_commands(now - COMMANDS_KEPT_FOR)
+        long_ago = now - WORKSPACES_KEPT_FOR
         for agent in await self._world.store.agents(states=FINAL):
             if agent.updated_at < long_ago and not await self._world.workspace.remove(
                 str(agent.id)
             ):
                 log.warning("workspace kept: not all is pushed", extra={"agent": str(agent.id)})
+            if agent.updated_at < now - SESSIONS_KEPT_FOR:
+                await self._world.workspace.forget_session(str(agent.id))
 
-    async def _extra(self, agent: Agent, effect: Effect) -> Sequence[Posted]:
-        github, repository = self._world.github, repository_of(agent)
-        match effect.name:
-            case EffectName.COMMENT:
-                sign = marker(agent.id, EffectName.COMMENT)
-                found = await github.comments(repository, agent.id.issue, sign)
-                return extra(found, effect.number)
-            case EffectName.ISSUE:
-                sign = escalation_marker(agent.id.repository, agent.id.issue)
-                issues = await github.marked_issues(repository, NEEDS_HUMAN, sign)
-                return extra([issue for issue in issues if issue.is_open], effect.number)
-            case EffectName.CHECK:
-                head = effect.detail.get("head", "")
-                name, external_id = check_name(agent.id.role), check_id(agent.id, head)
-                return extra(
-                    await github.checks(repository, head, name, external_id), effect.number
-                )
-            case EffectName.PULL_REQUEST:
-                return []  # GitHub itself refuses a second one for the same head
 
-    async def _remove(self, agent: Agent, effect: Effect, posted: Posted) -> None:
-        github, repository = self._world.github, repository_of(agent)
-        match effect.name:
-            case EffectName.COMMENT:
-                await github.delete_comment(repository, posted.number)
-            case EffectName.ISSUE:
-                await github.edit_issue(repository, posted.number, close=True)
-            case EffectName.CHECK:
-                head = effect.detail.get("head", "")
-                text = CheckText(
-                    name=check_name(agent.id.role),
-                    external_id=f"{check_id(agent.id, head)}:double",
-                    conclusion="neutral",
-                    title="Superseded",
-                    summary="Made twice when the service was interrupted; the other one counts.",
-                )
-                await github.update_check(repository, posted.number, text)
-            case EffectName.PULL_REQUEST:
-                return
+def _last(seen: Mapping[str, Look], repository: Repository, *, fully: bool) -> datetime:
+    """When a repository was looked at last; longest ago if it never was."""
+    look = seen.get(repository.full_name)
+    if look is None:
+        return datetime.min.replace(tzinfo=UTC)
+    return look.fully_at if fully else look.looked_at

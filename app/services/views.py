@@ -1,12 +1,27 @@
 """The JSON shapes of an agent (EXAMPLES, "JSON"): the same for commands, API and demo."""
 
+import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
-from app.core.agent import Agent, Effect, EffectName
-from app.core.breaker import figure
-from app.core.events import Trip, Warned
+from app.core.agent import Agent, Effect, EffectName, EffectState
+from app.core.brakes import Brake
+from app.core.breaker import amount_words
+from app.core.counters import Counters
+from app.core.events import Hold, Passed, Raised, Trip, Warned
+from app.core.limits import CATALOGUE
+from app.core.money import usd
 from app.core.report import Report
+from app.core.signals import dig
+from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused
+
+REFUSED_SHOWN_FOR: Final = timedelta(days=30)
+"""How long it is told that a start was not made."""
+
+MONEY: Final = frozenset(name for name, info in CATALOGUE.items() if info.is_money)
+"""Limits whose amounts are USD."""
 
 Json = dict[str, object]
 
@@ -16,49 +31,132 @@ def agent_json(report: Report) -> Json:
     agent = report.agent
     return {
         "id": str(agent.id),
-        "repository": agent.id.repository,
+        "repository": agent.repository,
         "issue": agent.id.issue,
         "role": agent.id.role,
         "state": agent.state.value,
         "waits_for": agent.waits_for.value if agent.waits_for else None,
         "segment": agent.segment,
         "limits": {
-            use.name.value: {"observed": number(use.observed), "maximum": use.maximum}
+            use.name.value: {
+                "observed": amount(use.name, use.observed),
+                "maximum": amount(use.name, use.maximum),
+            }
             for use in report.uses
         },
         "trip": trip_json(agent.trip) if agent.trip else None,
         "pull_request": agent.pull_request,
         "branch": agent.branch,
         "sha": agent.sha,
-        "tokens": agent.tokens,
-        "cost_usd": None,
+        "tokens": report.counters.tokens,
+        "cost_usd": cost_usd(report.counters),
         "started_by": agent.started_by,
         "predecessor": agent.predecessor,
+        "parent": agent.parent,
         "created_at": instant(agent.created_at),
         "updated_at": instant(agent.updated_at),
     }
+
+
+def refused_json(effects: Mapping[EffectName, Effect]) -> list[Json]:
+    """What GitHub refuses to be told about an agent, and why."""
+    refused = (each for each in effects.values() if each.state is EffectState.REFUSED)
+    return [{"name": each.name.value, "error": each.error} for each in refused]
+
+
+def brake_json(brake: Brake) -> Json:
+    """What keeps agents from working."""
+    return {
+        "scope": brake.place.scope.value,
+        "name": brake.place.name or None,
+        "by": brake.by,
+        "since": instant(brake.since),
+        "reason": brake.reason or None,
+    }
+
+
+def not_started_json(start: StartRefused) -> Json:
+    """A start that was asked for and not made."""
+    return {
+        "repository": start.repository,
+        "issue": start.issue,
+        "role": start.role,
+        "reason": start.reason,
+        "by": start.by,
+        "at": instant(start.at),
+        "first_at": instant(start.first_at),
+        "times": start.times,
+    }
+
+
+def pass_json(done: Pass | None) -> Json | None:
+    """The last pass of reconciliation; null before the first."""
+    if done is None:
+        return None
+    return {**asdict(done), "ended_at": instant(done.ended_at), "put_off": dict(done.put_off)}
+
+
+def dead_delivery_json(dead: DeadDelivery) -> Json:
+    """A delivery that was given up: what it was about, and why."""
+    payload = json.loads(dead.delivery.body)
+    number = dig(payload, "issue", "number") or dig(payload, "pull_request", "number")
+    return {
+        "delivery": dead.delivery.id,
+        "event": dead.delivery.event,
+        "action": dig(payload, "action"),
+        "repository": dig(payload, "repository", "full_name"),
+        "issue": number,
+        "by": dig(payload, "sender", "login"),
+        "reason": dead.reason,
+        "at": instant(dead.at),
+    }
+
+
+def cost_usd(counters: Counters) -> float | None:
+    """Unknown, never 0, as soon as the price of one call is unknown."""
+    return None if counters.unpriced_calls else usd(counters.cost_nanousd)
 
 
 def trip_json(trip: Trip) -> Json:
     """TRIP."""
     return {
         "limit": trip.limit,
-        "observed": number(trip.observed),
-        "maximum": number(trip.maximum),
+        "observed": amount(trip.limit, trip.observed),
+        "maximum": amount(trip.limit, trip.maximum),
         "layer": trip.layer.value,
         "at": instant(trip.at),
         "reason": trip.reason,
     }
 
 
+def commands_about(
+    agent: Agent, effects: Mapping[EffectName, Effect], heard: Sequence[HeardCommands]
+) -> Sequence[HeardCommands]:
+    """Those of a repository's commands that were given since the agent is there, on its issue,
+    its pull request or its needs-human issue."""
+    escalation = effects.get(EffectName.ISSUE)
+    threads = {
+        agent.id.issue,
+        agent.pull_request,
+        None if escalation is None else escalation.number,
+    }
+    return [told for told in heard if told.thread in threads and told.at >= agent.created_at]
+
+
 def explanation_json(
-    report: Report, events: Sequence[Json], effects: Mapping[EffectName, Effect]
+    report: Report,
+    events: Sequence[Json],
+    effects: Mapping[EffectName, Effect],
+    commands: Sequence[HeardCommands],
 ) -> Json:
     """`squadron explain AGENT --json`; `events` are the stored ones."""
     return {
         "agent": agent_json(report),
         "events": [{"seq": seq, **event} for seq, event in enumerate(events, 1)],
         "warnings": [_warning_json(warning) for warning in report.warnings],
+        "passed": [_passed_json(passed) for passed in report.passed],
+        "hold": _hold_json(report.hold) if report.hold else None,
+        "raises": [_raise_json(raised) for raised in report.raises],
         "iterations": [
             {
                 "command": run.command,
@@ -74,9 +172,19 @@ def explanation_json(
                 "state": effect.state.value,
                 "url": effect.url,
                 "attempts": effect.attempts,
-                "error": effect.error,
+                "error": effect.error or None,
             }
             for effect in effects.values()
+        ],
+        "commands": [
+            {
+                "at": instant(told.at),
+                "by": told.by,
+                "thread": told.thread,
+                "lines": [*told.lines],
+                "refused": told.refused,
+            }
+            for told in commands
         ],
     }
 
@@ -84,11 +192,53 @@ def explanation_json(
 def _warning_json(warning: Warned) -> Json:
     return {
         "limit": warning.limit.value,
-        "observed": number(warning.observed),
-        "maximum": number(warning.maximum),
+        "observed": amount(warning.limit, warning.observed),
+        "maximum": amount(warning.limit, warning.maximum),
         "at": instant(warning.at),
-        "reason": (f"{warning.limit} at {figure(warning.observed)} of {figure(warning.maximum)}."),
+        "reason": (
+            f"{warning.limit} at"
+            f" {amount_words(CATALOGUE[warning.limit], warning.observed, warning.maximum)}."
+        ),
     }
+
+
+def _passed_json(passed: Passed) -> Json:
+    return {
+        "limit": passed.limit.value,
+        "observed": amount(passed.limit, passed.observed),
+        "maximum": amount(passed.limit, passed.maximum),
+        "shadow": passed.shadow,
+        "at": instant(passed.at),
+    }
+
+
+def _hold_json(hold: Hold) -> Json:
+    return {
+        "limit": hold.limit.value,
+        "observed": amount(hold.limit, hold.observed),
+        "maximum": amount(hold.limit, hold.maximum),
+        "layer": hold.layer.value,
+        "at": instant(hold.at),
+        "reason": hold.reason,
+        "asks": hold.asks,
+        "amount": amount(hold.limit, hold.amount),
+        "evidence": hold.evidence,
+    }
+
+
+def _raise_json(raised: Raised) -> Json:
+    return {
+        "limit": raised.limit.value,
+        "amount": amount(raised.limit, raised.amount),
+        "maximum": amount(raised.limit, raised.maximum),
+        "by": raised.by,
+        "at": instant(raised.at),
+    }
+
+
+def amount(limit: str, used: float | None) -> float | int | None:
+    """As `number`, but money as USD with its fraction, to the nano-USD."""
+    return number(used) if used is None or limit not in MONEY else round(float(used), 9)
 
 
 def number(amount: float | None) -> float | int | None:

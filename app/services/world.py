@@ -6,31 +6,47 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.agent import Agent, AgentId
-from app.core.plan import ConfigProblem, RepositoryPlan
+from app.core.house import HouseRules
+from app.core.limits import LimitName
+from app.core.money import PriceOf
+from app.core.plan import ConfigProblem, RepositoryPlan, RoleKind
 from app.ports import (
+    SEGMENT_VARIABLE,
+    Alarms,
     CheckoutOrder,
     Clock,
     Engine,
     Exclusive,
     GitHub,
+    Hook,
+    Ledger,
     ParseShell,
+    Preparation,
     Processes,
+    Rates,
     Repository,
     Runtime,
+    Setups,
     Store,
+    VisibleLines,
+    Walls,
     Workspace,
 )
 
 ReadConfiguration = Callable[[Mapping[str, bytes]], "PlanReading"]
+EditLimits = Callable[[bytes, Mapping[str, Mapping[LimitName, float]]], bytes]
+"""`config.yaml` with other limits, by role; all else in it as it was. Raises `ValueError`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanReading:
-    """A repository's configuration as it was read: the plan, or what is wrong with it."""
+    """A repository's configuration as it was read: what is in force, and what is wrong with it."""
 
     plan: RepositoryPlan | None
     problems: tuple[ConfigProblem, ...]
-    """In order of place."""
+    """Of the files as they are now, in order of place."""
+    is_switched_off: bool = False
+    """Whether the files say `enabled: false`: that stops, whatever else is wrong in them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +54,27 @@ class World:
     """Everything outside, as the services see it."""
 
     store: Store
+    ledger: Ledger
+    rates: Rates
+    alarms: Alarms
     engine: Engine
     exclusive: Exclusive
     github: GitHub
+    hook: Hook
     workspace: Workspace
     processes: Processes
+    preparation: Preparation
+    setups: Setups
+    walls: Walls
+    """Around all that agents run."""
     runtime: Runtime
     parse: ParseShell
+    visible_lines: VisibleLines
+    price_of: PriceOf
     clock: Clock
     read_configuration: ReadConfiguration
+    edit_limits: EditLimits
+    house: HouseRules
     default_model: str | None
     """The operator's `SQUADRON_MODEL`."""
     worker: str
@@ -58,8 +86,8 @@ class World:
 
 
 def repository_of(agent: Agent) -> Repository:
-    """The agent's repository as its installation sees it."""
-    return Repository(agent.id.repository, agent.installation_id)
+    """Where the agent's repository is, as its installation sees it."""
+    return Repository(agent.repository, agent.installation_id)
 
 
 def segment_marker(world: World, agent: AgentId, segment: int) -> str:
@@ -76,10 +104,12 @@ async def checkout_order(world: World, agent: Agent) -> CheckoutOrder:
     return CheckoutOrder(
         agent=str(agent.id),
         repository=repository_of(agent),
+        repository_id=agent.repository_id,
         default_branch=agent.default_branch,
         branch=agent.branch,
         author_name=await world.github.bot_login(),
         author_email=await world.github.bot_email(),
+        pull_request=agent.id.issue if agent.assignment.kind is RoleKind.REVIEW else None,
     )
 
 
@@ -94,5 +124,5 @@ def environment(world: World, agent: Agent, order: CheckoutOrder) -> dict[str, s
         "GIT_AUTHOR_EMAIL": order.author_email,
         "GIT_COMMITTER_NAME": order.author_name,
         "GIT_COMMITTER_EMAIL": order.author_email,
-        "SQUADRON_SEGMENT": segment_marker(world, agent.id, agent.segment),
+        SEGMENT_VARIABLE: segment_marker(world, agent.id, agent.segment),
     }

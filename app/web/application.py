@@ -1,23 +1,41 @@
-"""The HTTP side of a service: webhook, health, metrics and the read-only API."""
+"""The HTTP side of a service: webhook, health, metrics, and the API."""
 
 import asyncio
-import hmac
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Final
 
-from fastapi import Depends, FastAPI, Header, HTTPException, Response
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from app.adapters.metrics import show_last_pass
 from app.bootstrap import Service
-from app.core.agent import AgentId
-from app.core.report import report
 from app.ports import StoreUnavailable
-from app.services.views import Json, agent_json
+from app.web import api
 from app.web.webhook import WebhookEndpoint
 
 DISPATCHER_ENDS_WITHIN_SECONDS = 5.0
+
+FRONT_PAGE: Final = """\
+<!doctype html>
+<html lang="en">
+<title>Squadron</title>
+<h1>Squadron</h1>
+<p>This is a GitHub App that puts coding agents to work on labelled issues, within hard limits.
+People meet it on GitHub; here it takes GitHub's webhooks at <code>/webhook</code>.</p>
+<ul>
+<li><a href="/healthz">/healthz</a>: the process answers</li>
+<li><a href="/readyz">/readyz</a>: it can work</li>
+<li><a href="/metrics">/metrics</a>: its figures, for Prometheus</li>
+<li><code>/api/…</code>: the registry, for the bearer of the operator's token;
+<code>/openapi.json</code> describes it to the same</li>
+</ul>
+<p>README.md and docs/operations.md, which come with Squadron, say how it is used and run.</p>
+</html>
+"""
 
 
 class Application:
@@ -53,7 +71,13 @@ def rest(service: Service) -> FastAPI:
             await asyncio.wait({dispatcher}, timeout=DISPATCHER_ENDS_WITHIN_SECONDS)
             await service.stop()
 
-    app = FastAPI(title="Squadron", lifespan=lifespan, docs_url=None, redoc_url=None)
+    # The description is the API's: it is there behind the API's token, or not at all.
+    app = FastAPI(title="Squadron", lifespan=lifespan, openapi_url=None)
+
+    @app.get("/", include_in_schema=False)
+    async def front() -> HTMLResponse:
+        """What this is, for whoever meets it in a browser."""
+        return HTMLResponse(FRONT_PAGE, headers={"Content-Security-Policy": "default-src 'none'"})
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:
@@ -76,39 +100,30 @@ def rest(service: Service) -> FastAPI:
     @app.get("/metrics")
     async def metrics() -> Response:
         """Prometheus text format."""
+        try:
+            show_last_pass(await service.store.last_pass())
+        except StoreUnavailable:  # the other figures are told all the same
+            show_last_pass(None)
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
-    _add_api(app, service)
+    if service.settings.admin_token is not None:
+        is_admin = api.bearer_of(service.settings.admin_token)
+        app.include_router(api.router(service, is_admin))
+
+        @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(is_admin)])
+        async def described() -> JSONResponse:
+            """OpenAPI of all this."""
+            return JSONResponse(app.openapi())
+
+    @app.exception_handler(RequestValidationError)
+    async def misread(_: Request, error: RequestValidationError) -> JSONResponse:
+        """Says what is wrong and where, without saying again what was sent."""
+        problems = (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors())
+        return JSONResponse({"detail": "; ".join(problems)}, 422)
+
+    @app.exception_handler(StoreUnavailable)
+    async def unavailable(_: Request, error: StoreUnavailable) -> JSONResponse:
+        """Another try may find the database again."""
+        return JSONResponse({"detail": f"the database is unavailable: {error}"}, 503)
+
     return app
-
-
-def _add_api(app: FastAPI, service: Service) -> None:
-    token = service.settings.admin_token
-    if token is None:
-        return
-    wanted = f"Bearer {token.get_secret_value()}".encode()
-
-    def is_admin(authorization: Annotated[str, Header()] = "") -> None:
-        if not hmac.compare_digest(authorization.encode(), wanted):
-            raise HTTPException(401, "a bearer token is needed: SQUADRON_ADMIN_TOKEN")
-
-    async def view(agent_id: AgentId) -> Json:
-        agent = await service.store.agent(agent_id)
-        if agent is None:
-            raise HTTPException(404, f"there is no agent {agent_id}")
-        log = await service.store.log(agent_id)
-        return agent_json(report(agent, log, service.clock.now()))
-
-    @app.get("/api/agents", dependencies=[Depends(is_admin)])
-    async def agents() -> dict[str, list[Json]]:
-        """The registry."""
-        found = await service.store.agents()
-        return {"agents": [await view(agent.id) for agent in found]}
-
-    @app.get("/api/agents/{agent_id:path}", dependencies=[Depends(is_admin)])
-    async def agent(agent_id: str) -> Json:
-        """One agent."""
-        try:
-            return await view(AgentId.parse(agent_id))
-        except ValueError as error:
-            raise HTTPException(400, str(error)) from error

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.processes import ProcessGroups
 from app.adapters.workspace import GitWorkspace
 from app.ports import CheckoutOrder, KeptWork, WorkspaceFailed
-from tests.contract.git_remote import REPOSITORY, GitRemote, git
+from tests.contract.git_remote import REPOSITORY, GitRemote, git, workspaces
 
 BRANCH = "squadron/bug-fix/issue-12"
 ORDER = CheckoutOrder(
-    "octo/demo#12/bug-fix/1", REPOSITORY, "main", BRANCH, "squadron[bot]", "bot@example.com"
+    "octo/demo#12/bug-fix/1", REPOSITORY, 1, "main", BRANCH, "squadron[bot]", "bot@example.com"
 )
 MESSAGE = "Keep the work"
 HOOKS = """applypatch-msg commit-msg fsmonitor-watchman p4-changelist p4-post-changelist
@@ -59,7 +58,7 @@ class Scene:
 async def scene(tmp_path: Path) -> Scene:
     remote = GitRemote(tmp_path / "remote")
     served = str(tmp_path / "remote/served")
-    workspace = GitWorkspace(tmp_path / "data", served, remote.token, ProcessGroups())
+    workspace = workspaces(tmp_path / "data", served, remote.token)
     checkout = await workspace.prepare(ORDER)
     canary, trap = tmp_path / "canary", tmp_path / "trap"
     trap.write_text(f'#!/bin/sh\necho "$0 $*" >>{canary}\n[ $# -gt 0 ] || cat\n')

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pydantic import SecretStr
 from pydantic_ai.models import Model
@@ -12,16 +13,28 @@ from pydantic_ai.models import Model
 from app.adapters.processes import ProcessGroups
 from app.adapters.runtimes.embedded import Bounds, EmbeddedRuntime, ModelAccess, models_of
 from app.core.breaker import Answer, Verdict
+from app.core.plan import RuntimeName
 from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
-from app.ports import ModelUsage, Session, SessionOrder, ToolCall, ToolResult
+from app.ports import (
+    Delegate,
+    ModelRequest,
+    ModelUsage,
+    Session,
+    SessionOrder,
+    ToolCall,
+    ToolResult,
+)
 from app.scripted.model import scripted_model
-from app.scripted.script import Call, ComputedStep, Script, Scripts, Step
+from app.scripted.script import Answer as Said
+from app.scripted.script import Call, ComputedStep, Script, Scripts, Step, calls
 from app.scripted.server import ScriptedServer
 
 KEY = "sk-canary-4f1d2b"
 WIRES = ("openai:gpt-4o", "anthropic:scripted", "anthropic:claude-haiku-4-5", "scripted:")
 """OpenAI as JSON, Anthropic as JSON, Anthropic as server-sent events, and no wire at all."""
 SUMMARY_PROMPT = f"{SUMMARY_MARK}. Stop and report."
+COMPACTIONS = (COMPACTION_MARK, "a detailed summary of the conversation so far")
+"""By which a request for a compaction is known: the embedded runtime's, and the CLIs'."""
 QUICK = Bounds(first_retry_seconds=0.01, request_seconds=5.0)
 
 
@@ -31,19 +44,30 @@ class RecordingGate:
 
     most_tools: int = 1_000
     warn_at: int | None = None
-    most_turns: int = 1_000
+    most_requests: int = 1_000
+    """To the model; of one more, `refusal` is the verdict."""
+    refusal: Answer = Answer.HALT
+    warn_at_request: int | None = None
     allowed: list[ToolCall] = field(default_factory=list)
     refused: list[ToolCall] = field(default_factory=list)
     ended: list[tuple[ToolCall, ToolResult]] = field(default_factory=list)
+    requests: list[ModelRequest] = field(default_factory=list)
+    """Those that were allowed."""
     usage: list[ModelUsage] = field(default_factory=list)
     turns: int = 0
     before: Callable[[ToolCall], object] = lambda call: None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def before_turn(self) -> Verdict:
-        if self.turns >= self.most_turns:
-            return Verdict(Answer.HALT, "TRIPPED: max_turns")
         self.turns += 1
+        return Verdict(Answer.ALLOW)
+
+    async def before_model(self, request: ModelRequest) -> Verdict:
+        if len(self.requests) >= self.most_requests:
+            return Verdict(self.refusal, "TRIPPED: max_model_calls")
+        self.requests.append(request)
+        if len(self.requests) == self.warn_at_request:
+            return Verdict(Answer.WARN, "WRAP UP: close to max_model_calls")
         return Verdict(Answer.ALLOW)
 
     async def before_tool(self, call: ToolCall) -> Verdict:
@@ -66,14 +90,19 @@ class RecordingGate:
         self.usage.append(usage)
 
 
-def story(*steps: Step | ComputedStep, **more: object) -> Scripts:
+def story(*steps: Step | ComputedStep, **more: Any) -> Scripts:
     """One script, started by `SCENARIO:story`."""
-    script = Script("story", steps, **more)  # type: ignore[arg-type]
-    return Scripts((script,), (SUMMARY_MARK, COMPACTION_MARK))
+    script = Script("story", steps, **more)
+    return Scripts((script,), (SUMMARY_MARK, *COMPACTIONS))
 
 
 def bash(command: str, **more: object) -> Call:
     return Call("bash", {"command": command, **more})
+
+
+def flood(letter: str, size: int = 20_000) -> Said:
+    """An answer whose command prints this many of one letter."""
+    return calls(bash(f"head -c {size} /dev/zero | tr '\\0' {letter}"))
 
 
 @dataclass
@@ -83,6 +112,9 @@ class World:
     directory: Path
     scripts: Scripts
     model: str = "scripted:"
+    planning_model: str | None = None
+    most_output_tokens: int | None = None
+    delegate: Delegate | None = None
     gate: RecordingGate = field(default_factory=RecordingGate)
     bounds: Bounds = QUICK
     tools: Sequence[str] | None = None
@@ -96,26 +128,32 @@ class World:
     async def session(self) -> AsyncIterator[Session]:
         """A session in the same directories as the ones before; closed at the end."""
         self.workspace.mkdir(exist_ok=True)
-        runtime = EmbeddedRuntime(ProcessGroups(), self._make_model, self.bounds)
-        session = await runtime.open(self.order(), self.gate)
+        session = await self.runtime().open(self.order(), self.gate)
         try:
             yield session
         finally:
             await session.close()
 
-    def order(self) -> SessionOrder:
+    def runtime(self) -> EmbeddedRuntime:
+        return EmbeddedRuntime(ProcessGroups(), self._make_model, self.bounds)
+
+    def order(self, runtime: RuntimeName = "embedded") -> SessionOrder:
         return SessionOrder(
             agent="octo/demo#1/bug-fix/1",
             system_prompt="You are a test.",
             model=self.model,
+            planning_model=self.planning_model,
+            most_output_tokens=self.most_output_tokens,
             workspace=self.workspace,
             session_directory=self.directory / "session",
             environment={"PATH": "/usr/bin:/bin", "HOME": str(self.directory), "LANG": "C.UTF-8"},
             tools=None if self.tools is None else tuple(self.tools),
+            delegate=self.delegate,
+            runtime=runtime,
         )
 
     def _make_model(self, name: str) -> Model:
-        if name == "scripted:":
+        if name.startswith("scripted:"):
             return scripted_model(self.scripts)
         if self.server is None:
             raise AssertionError("a wire needs a server")

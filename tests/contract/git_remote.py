@@ -14,10 +14,23 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from app.ports import Repository
+from app.adapters.processes import ProcessGroups
+from app.adapters.workspace import GitWorkspace
+from app.adapters.workspace.remote import TokenFor
+from app.ports import CheckoutOrder, Repository
 
 TOKEN = "ghs_canary-token.of-the-remote"
 REPOSITORY = Repository("octo/demo", 1)
+BRANCH = "squadron/bug-fix/issue-12"
+ORDER = CheckoutOrder(
+    agent="octo/demo#12/bug-fix/1",
+    repository=REPOSITORY,
+    repository_id=1,
+    default_branch="main",
+    branch=BRANCH,
+    author_name="squadron[bot]",
+    author_email="7+squadron[bot]@users.noreply.github.com",
+)
 _GIT = {
     "PATH": os.environ["PATH"],
     "GIT_CONFIG_NOSYSTEM": "1",
@@ -35,6 +48,12 @@ def git(directory: Path, *arguments: str) -> str:
         ["git", *arguments], cwd=directory, env=_GIT, check=True, capture_output=True, timeout=60
     )
     return done.stdout.decode().strip()
+
+
+def workspaces(data: Path, url: str, token: TokenFor) -> GitWorkspace:
+    """Whose agents work without a sandbox."""
+    processes = ProcessGroups()
+    return GitWorkspace(data, url, token, processes, processes)
 
 
 @cache
@@ -105,7 +124,7 @@ class GitRemote:
         hook.write_text(f"#!/bin/sh\n{script}\n")
         hook.chmod(0o755)
 
-    async def token(self, repository: Repository, purpose: str) -> str:
+    async def token(self, repository: Repository, purpose: str, refused: str | None = None) -> str:
         assert repository == REPOSITORY
         self.purposes.append(purpose)
         return TOKEN

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from pydantic import SecretStr
 
 from app.adapters.github.wire import API_VERSION
-from tests.contract.openapi import Contract
+from tests.contract.openapi import GRAPHQL, Contract
 
 
 class SetClock:
@@ -51,14 +51,15 @@ class Judged(httpx.AsyncBaseTransport):
         response = await self._inner.handle_async_request(request)
         answered = await response.aread()
         path = request.url.raw_path.partition(b"?")[0].decode()
-        Contract.load().check_exchange(
-            request.method,
-            path,
-            dict(request.url.params),
-            json.loads(request.content) if request.content else None,
-            response.status_code,
-            json.loads(answered) if answered else None,
-        )
+        if path != GRAPHQL:
+            Contract.load().check_exchange(
+                request.method,
+                path,
+                dict(request.url.params),
+                json.loads(request.content) if request.content else None,
+                response.status_code,
+                json.loads(answered) if answered else None,
+            )
         assert request.headers["x-github-api-version"] == API_VERSION
         return response
 

@@ -40,6 +40,7 @@ def a_new_agent(issue: int = 12, role: str = "bug-fix", branch: str = "squadron/
         limits=Limits(max_iterations=3, max_turns=None),
         prompt="Fix it.",
         model="openai:x",
+            planning_model=None,
         tools=("bash",),
         setup=("make deps",),
         escalation=EscalationRules(mention=("@octo/leads",)),
@@ -48,6 +49,7 @@ def a_new_agent(issue: int = 12, role: str = "bug-fix", branch: str = "squadron/
     )
     return NewAgent(
         repository=Repository("octo/demo", 77),
+        repository_id=1296269,
         issue=issue,
         role=role,
         assignment=assignment,

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -12,6 +14,8 @@ from typer.testing import CliRunner, Result
 from app.cli.config import config
 from app.config.builtin import BUILT_IN_ROLES
 from app.config.directory import MAX_FILES, UnreadableDirectory, read_directory
+from app.config.jsonschema import FileKind, json_schema
+from app.core.limits import LimitName
 
 PROJECT = Path(__file__).parents[2]
 
@@ -71,16 +75,37 @@ def test_json_has_exactly_the_documented_shape(squadron: Path) -> None:
         "openai:x",
         {"runtime", "model", "limits"},
     )
-    assert list(pm["limits"]) == [
-        "max_iterations",
-        "max_tool_calls",
-        "max_turns",
-        "max_active_duration",
-        "max_sleep_duration",
-        "warning_threshold",
-        "summary_wait",
-        "max_review_wait",
-    ]
+    settings = ["warning_threshold", "summary_wait", "max_review_wait"]
+    assert list(pm["limits"]) == [*LimitName, *settings]
+    assert {frozenset(shown) for shown in pm["limits"].values()} == {
+        frozenset({"value", "layer", "capped_by"})
+    }
+
+
+def test_what_is_not_to_escalate_is_shown_with_its_limit(squadron: Path) -> None:
+    (squadron / "config.yaml").write_text(
+        "circuit_breakers:\n  defaults: {on_limit: {max_turns: pause}, shadow: [max_tokens]}\n"
+        "  roles: {pm: {preset: researcher}}\n"
+    )
+    limits = json.loads(check(squadron, "--json", "--role", "pm").stdout)["roles"]["pm"]["limits"]
+    assert limits["max_turns"]["on_limit"] == "pause"
+    assert limits["max_tokens"] == {
+        "value": None,
+        "layer": "built-in",
+        "capped_by": None,
+        "shadow": True,
+    }
+    assert limits["max_cost_usd"] == {
+        "value": 5.0,
+        "layer": "preset",
+        "capped_by": None,
+        "on_limit": "warn",
+    }
+    assert "on_limit" not in limits["max_iterations"]
+    shown = check(squadron, "--role", "pm").stdout
+    assert "preset: researcher" in shown
+    assert re.search(r"max_cost_usd .* 5.0 .* preset, on limit: warn", shown)
+    assert re.search(r"max_tokens .* off .* built-in, shadow: never acted on", shown)
 
 
 def test_mistakes_go_to_stderr_with_their_place_and_exit_code_1(squadron: Path) -> None:
@@ -141,6 +166,21 @@ def test_a_broken_operators_file_is_reported_beside_the_repositorys_mistakes(
     assert "operator.yaml:1:1: cannot be read: No such file" in check(squadron).stderr
 
 
+@pytest.mark.parametrize("kind", ["config", "agent", "operator"])
+def test_schema_prints_one_json_schema_and_nothing_else(kind: FileKind) -> None:
+    result = CliRunner().invoke(config, ["schema", "--file", kind])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert json.loads(result.stdout) == json_schema(kind)
+    if kind == "config":
+        assert CliRunner().invoke(config, ["schema"]).stdout == result.stdout
+
+
+def test_schema_of_an_unknown_file_is_a_usage_error() -> None:
+    result = CliRunner().invoke(config, ["schema", "--file", "workflow"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "'workflow' is not one of" in result.stderr
+
+
 def test_what_cannot_be_checked_is_a_usage_error(squadron: Path) -> None:
     result = check(squadron, "--role", "bugfix")
     assert (result.exit_code, result.stdout) == (2, "")
@@ -148,6 +188,55 @@ def test_what_cannot_be_checked_is_a_usage_error(squadron: Path) -> None:
     result = check(squadron / "nothing")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "is not a directory" in result.stderr
+
+
+@pytest.mark.parametrize("git", ["directory", "file", "none"])
+def test_a_repository_without_configuration_has_the_built_in_roles(
+    tmp_path: Path, git: str
+) -> None:
+    """Whatever else it holds is not read as configuration, however much it looks like it."""
+    (tmp_path / "deep/a/b/c/d/e").mkdir(parents=True)
+    (tmp_path / "README.md").symlink_to("deep")
+    if git == "directory":
+        (tmp_path / ".git").mkdir()
+    elif git == "file":  # as in a worktree
+        (tmp_path / ".git").write_text("gitdir: elsewhere")
+    if git != "none":
+        (tmp_path / "config.yaml").write_text("anything: 1")
+        (tmp_path / "agents").mkdir()
+        (tmp_path / "agents/pm.md").write_text("---\nno: role\n---\n")
+    result = check(tmp_path, "--json")
+    assert result.exit_code == 0, result.output
+    assert tuple(json.loads(result.stdout)["roles"]) == BUILT_IN_ROLES
+    words = f"note: there is no .squadron in {tmp_path}: the built-in roles hold\n"
+    assert result.stderr == words
+
+
+@pytest.mark.parametrize("name", ["config.yaml", "agents/pm.md"])
+def test_a_directory_that_holds_configuration_may_have_any_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / "agents").mkdir()
+    (tmp_path / name).write_text("---\nenabled: 1\n---\n")
+    result = check(tmp_path)
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"{tmp_path}/{name}:")
+
+
+def test_an_empty_squadron_directory_is_one(
+    squadron: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (squadron / "agents").rmdir()
+    monkeypatch.chdir(squadron)
+    for result in (check(squadron), check(squadron.parent), check()):
+        assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_a_file_in_place_of_squadron_is_a_mistake(squadron: Path) -> None:
+    (squadron / "agents").rmdir()
+    squadron.rmdir()
+    squadron.touch()
+    result = check(squadron.parent)
+    assert result.exit_code == 1
+    assert result.stderr == f"{squadron}:1:1: cannot be read: Not a directory\n"
 
 
 def test_links_are_refused_because_github_would_not_follow_them(
@@ -174,12 +263,164 @@ def test_links_are_refused_because_github_would_not_follow_them(
 def test_a_directory_is_read_within_bounds(squadron: Path) -> None:
     (squadron / "agents/big.md").write_bytes(b"x" * 300_000)
     (squadron / "notes.txt").write_text("not read")
+    (squadron / "setup.sh").write_text("make deps")
+    (squadron / "agents/setup.sh").write_text("not read")
     (squadron / "prompts").mkdir()
     (squadron / "prompts/pm.md").write_text("Plan.")
     files = read_directory(squadron)
-    assert set(files) == {"agents/big.md", "prompts/pm.md"}
+    assert set(files) == {"agents/big.md", "prompts/pm.md", "setup.sh"}
     assert "agents/big.md:1:1: larger than 256 kB" in check(squadron).stderr
     for number in range(MAX_FILES):
         (squadron / f"prompts/{number}.md").touch()
     with pytest.raises(UnreadableDirectory, match=f"more than {MAX_FILES} files"):
         read_directory(squadron)
+
+
+def operated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
+    operator = tmp_path / "operator.yaml"
+    operator.write_text(content)
+    monkeypatch.setenv("SQUADRON_CONFIG", str(operator))
+
+
+def limits_of(squadron: Path, role: str = "bug-fix") -> Any:
+    result = check(squadron, "--json", "--role", role)
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)["roles"][role]["limits"]
+
+
+def test_the_files_of_the_examples_pass_word_for_word(
+    squadron: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EXAMPLES, "Configuration files": the repository's as its only file, and the operator's."""
+    examples = PROJECT / "tests/data/examples"
+    (squadron / "config.yaml").write_bytes((examples / "config.yaml").read_bytes())
+    operated(tmp_path, monkeypatch, (examples / "operator.yaml").read_text())
+    result = check(squadron, "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert tuple(json.loads(result.stdout)["roles"]) == BUILT_IN_ROLES
+
+
+def test_the_researcher_has_its_preset_without_being_told(squadron: Path) -> None:
+    """EXAMPLES shows `researcher: {preset: researcher}` among the defaults."""
+    limits = limits_of(squadron, "researcher")
+    assert limits["max_tool_calls"] == {
+        "value": 50,
+        "layer": "preset",
+        "capped_by": None,
+        "on_limit": "warn",
+    }
+    (squadron / "config.yaml").write_text(
+        "circuit_breakers:\n  defaults: {max_tool_calls: 200}\n"
+        "  roles: {researcher: {preset: researcher}}\n"
+    )
+    written_out = limits_of(squadron, "researcher")
+    assert written_out == limits
+    (squadron / "config.yaml").write_text("circuit_breakers: {roles: {researcher: {preset: qa}}}")
+    assert limits_of(squadron, "researcher")["max_tool_calls"]["value"] == 10
+
+
+OPEN = {"value": None, "layer": "built-in", "capped_by": None}
+BUDGETED = {"value": 1.0, "layer": "built-in", "capped_by": None}
+
+
+@pytest.mark.parametrize(
+    ("scope", "shown"),
+    [
+        ("scope: repository", BUDGETED),
+        ("scope: role", BUDGETED),
+        ("scope: role, name: bug-fix", BUDGETED),
+        ("scope: issue", BUDGETED),
+        ("scope: user", BUDGETED),
+        ("scope: role, name: pm", OPEN),
+        ("scope: team, name: octo/leads", OPEN),
+        ("scope: issue, name: 12", OPEN),
+        ("scope: user, name: ada", OPEN),
+    ],
+)
+def test_where_a_budget_counts_every_agent_its_money_is_bounded(
+    squadron: Path, scope: str, shown: object
+) -> None:
+    """The issue, `max_cost_usd`: "none; 1.0 where a money budget applies"."""
+    budget = f"{{{scope}, window: day, max_cost_usd: 20}}"
+    (squadron / "config.yaml").write_text(f"budgets: [{budget}]")
+    assert limits_of(squadron)["max_cost_usd"] == shown
+
+
+@pytest.mark.parametrize(
+    ("scope", "shown"),
+    [
+        ("scope: installation", BUDGETED),
+        ("scope: repository", BUDGETED),
+        ("scope: role, name: bug-fix", BUDGETED),
+        ("scope: role, name: scout", OPEN),
+        ("scope: repository, name: octo/demo", OPEN),
+        ("scope: installation, name: octo", OPEN),
+    ],
+)
+def test_the_operators_budgets_bound_money_too(
+    squadron: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scope: str, shown: object
+) -> None:
+    budget = f"{{{scope}, window: month, max_cost_usd: 1000}}"
+    operated(tmp_path, monkeypatch, f"budgets: [{budget}]")
+    assert limits_of(squadron)["max_cost_usd"] == shown
+
+
+BUDGET = "budgets: [{scope: user, window: day, max_cost_usd: 20}]\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "ceiling", "shown"),
+    [
+        ("", "0.5", {"value": 0.5, "layer": "built-in", "capped_by": "ceiling"}),
+        ("", "25", BUDGETED),
+        ("{max_cost_usd: null}", "", BUDGETED),
+        (
+            "{max_cost_usd: 3}",
+            "",
+            {"value": 3.0, "layer": "repository defaults", "capped_by": None},
+        ),
+        (
+            "{max_cost_usd: null}",
+            "25",
+            {"value": 25.0, "layer": "repository defaults", "capped_by": "ceiling"},
+        ),
+        (
+            "{max_cost_usd: 3, on_limit: warn, shadow: [max_cost_usd]}",
+            "",
+            {"value": 3.0, "layer": "repository defaults", "capped_by": None},
+        ),
+    ],
+)
+def test_under_a_budget_the_shown_bound_is_the_one_that_an_agent_starts_with(
+    squadron: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    said: str,
+    ceiling: str,
+    shown: object,
+) -> None:
+    operated(tmp_path, monkeypatch, f"ceilings: {{max_cost_usd: {ceiling}}}")
+    (squadron / "config.yaml").write_text(f"{BUDGET}circuit_breakers: {{defaults: {said}}}")
+    assert limits_of(squadron)["max_cost_usd"] == shown
+
+
+def test_at_a_ceiling_neither_action_nor_shadow_is_shown_because_it_escalates(
+    squadron: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """EXAMPLES: there "`null`, `warn` and `shadow` do not count and the ceiling escalates"."""
+    operated(
+        tmp_path, monkeypatch, "ceilings: {max_turns: 7, max_tool_calls: 9, max_iterations: 99}"
+    )
+    (squadron / "config.yaml").write_text(
+        "circuit_breakers: {defaults: {on_limit: warn, max_turns: 8, max_tool_calls: 9,"
+        " shadow: [max_turns, max_tool_calls, max_iterations]}}"
+    )
+    limits = limits_of(squadron)
+    where = {"layer": "repository defaults", "capped_by": None}
+    assert limits["max_turns"] == {"value": 7, **where, "capped_by": "ceiling"}
+    assert limits["max_tool_calls"] == {"value": 9, **where}
+    told = {"layer": "built-in", "capped_by": None, "on_limit": "warn", "shadow": True}
+    assert limits["max_iterations"] == {"value": 5, **told}
+    shown = check(squadron, "--role", "bug-fix").stdout
+    [turns] = [line for line in shown.splitlines() if "max_turns" in line]
+    assert "warn" not in turns and "shadow" not in turns

@@ -1,8 +1,10 @@
 """The environment: what it may say, what is refused, and that no secret is ever shown."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from app.config.settings import (
     MAX_SECRET_FILE_BYTES,
@@ -20,6 +22,10 @@ APP = {
     "SQUADRON_GITHUB_PRIVATE_KEY": PEM,
     "SQUADRON_WEBHOOK_SECRET": f"{CANARY}-webhook",
 }
+
+
+def shown(secrets: Iterable[SecretStr]) -> list[str]:
+    return [secret.get_secret_value() for secret in secrets]
 
 
 def refused(environ: dict[str, str]) -> tuple[str, ...]:
@@ -60,8 +66,8 @@ def test_a_complete_environment_is_enough_to_serve() -> None:
     assert settings.problems_for_serving() == ()
     assert settings.github_app_id == 12
     assert settings.model_base_url == "http://[::1]:9/v1"
-    assert settings.webhook_secret is not None
-    assert settings.webhook_secret.get_secret_value() == f"{CANARY}-webhook"
+    assert shown(settings.webhook_secrets) == [f"{CANARY}-webhook"]
+    assert shown(settings.github_private_keys) == [PEM]
 
 
 @pytest.mark.parametrize("name", SECRETS)
@@ -72,8 +78,10 @@ def test_every_secret_can_come_from_a_file_and_is_never_shown(name: str, tmp_pat
     file = tmp_path / "secret"
     file.write_text(f"{value}\n")
     settings = load_settings({f"SQUADRON_{name}_FILE": str(file)})
-    read = getattr(settings, name.lower()).get_secret_value()
-    assert read == value.replace("postgresql://", "postgresql+psycopg://")
+    several = {"GITHUB_PRIVATE_KEY": "github_private_keys", "WEBHOOK_SECRET": "webhook_secrets"}
+    read = getattr(settings, several.get(name, name.lower()))
+    [one] = shown(read if isinstance(read, tuple) else [read])
+    assert one == value.replace("postgresql://", "postgresql+psycopg://")
     assert CANARY not in f"{settings!r} {settings}"
 
 
@@ -96,6 +104,59 @@ def test_a_secret_set_twice_or_in_an_unusable_file_is_refused(name: str, tmp_pat
     assert f"SQUADRON_{name} and {variable} are both set: set only one" in refused(
         {variable: str(file), f"SQUADRON_{name}": CANARY}
     )
+
+
+@pytest.mark.parametrize("text", ["new\nold", "  new \r\n\told\n\n", "\nnew\nold"])
+def test_two_webhook_secrets_are_two_lines(text: str, tmp_path: Path) -> None:
+    (tmp_path / "secrets").write_text(text)
+    variable = "SQUADRON_WEBHOOK_SECRET"
+    for environ in ({variable: text}, {f"{variable}_FILE": str(tmp_path / "secrets")}):
+        assert shown(load_settings(environ).webhook_secrets) == ["new", "old"]
+
+
+@pytest.mark.parametrize("between", ["\n", "\n\n\n", "\r\n", " \n "])
+def test_two_private_keys_are_two_pem_blocks(between: str) -> None:
+    other = PEM.replace(CANARY, "other")
+    environ = {"SQUADRON_GITHUB_PRIVATE_KEY": f"{PEM}{between}{other}\n"}
+    assert shown(load_settings(environ).github_private_keys) == [PEM, other]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        (
+            "WEBHOOK_SECRET",
+            f"{CANARY}\n\n{CANARY}-2",
+            "has an empty line between secrets: one secret a line",
+        ),
+        (
+            "WEBHOOK_SECRET",
+            f"{CANARY}\n{CANARY}-2\n{CANARY}-3",
+            "holds 3 lines, so as many secrets: keep the new one and the one before it, no more",
+        ),
+        (
+            "GITHUB_PRIVATE_KEY",
+            "\n".join([PEM] * 3),
+            "holds 3 keys: keep the new one and the one before it, no more",
+        ),
+        *(
+            (
+                "GITHUB_PRIVATE_KEY",
+                value,
+                "is not a PEM file's text (did its line breaks get lost? "
+                "SQUADRON_GITHUB_PRIVATE_KEY_FILE takes the file as it is)",
+            )
+            for value in (
+                f"{PEM}\n{CANARY}",
+                f"{CANARY}\n{PEM}",
+                f"{PEM}\n{PEM[:40]}",
+                f"{PEM}\n{PEM.replace(chr(10), ' ')}",
+            )
+        ),
+    ],
+)
+def test_what_cannot_be_told_apart_is_refused(name: str, value: str, problem: str) -> None:
+    assert refused({f"SQUADRON_{name}": value}) == (f"SQUADRON_{name} {problem}",)
 
 
 def test_all_mistakes_are_said_at_once_without_any_value() -> None:
@@ -131,7 +192,7 @@ def test_local_commands_do_not_need_to_be_able_to_read_github_s_secrets() -> Non
     settings = load_local_settings({**unreadable, "SQUADRON_DATABASE_URL": "sqlite:////x.db"})
     assert settings.database_url.get_secret_value() == "sqlite:////x.db"
     assert settings.config == Path.cwd() / "op.yaml"
-    assert settings.github_private_key is None
+    assert settings.github_private_keys == ()
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -18,9 +19,11 @@ from app.ports import Delivery, Work
 from app.services.dispatch import Dispatcher
 from tests.contract.store_support import a_new_agent, later
 
-KINDS = ("labeled", "ping", "list", "edited", "foreign-comment", "own-comment")
-CONCERNING = {"labeled", "own-comment"}
-"""A label may start an agent; a comment concerns one where one is at work."""
+KINDS = ("labeled", "ping", "list", "edited", "foreign-comment", "own-comment", "command")
+CONCERNING = {"labeled", "own-comment", "command"}
+"""A label may start an agent; a comment concerns one where one is at work, a command is answered
+wherever it is written."""
+COMMENT = {"id": 7, "body": "hi"}
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,11 @@ def body(kind: str) -> tuple[str, object]:
         case "ping":
             return "ping", {"zen": "Keep it simple."}
         case "own-comment":
-            return "issue_comment", {**where, "action": "created", "comment": {"body": "hi"}}
+            return "issue_comment", {**where, "action": "created", "comment": COMMENT}
         case _:
             elsewhere = {"repository": {"full_name": "octo/elsewhere"}}
-            comment = {"action": "created", "comment": {"body": "hi"}}
+            body = "/squadron resume" if kind == "command" else "hi"
+            comment = {"action": "created", "comment": {**COMMENT, "body": body}}
             return "issue_comment", {**where, **elsewhere, **comment}
 
 
@@ -105,6 +109,7 @@ async def start_an_agent(store: SqlStore) -> None:
     assert await store.create(a_new_agent(), later(0)) is not None
 
 
+@pytest.mark.full
 @given(steps=STEPS)
 @example(steps=[Came(1, "labeled"), Came(1, "labeled"), DRAIN, Came(1, "labeled")])
 @example(steps=[Came(2, "labeled"), DRAIN, Came(1, "labeled"), Came(3, "ping")])

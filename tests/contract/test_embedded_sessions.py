@@ -17,6 +17,7 @@ from tests.contract.embedded import (
     SUMMARY_PROMPT,
     World,
     bash,
+    flood,
     processes_holding,
     story,
     until,
@@ -159,21 +160,20 @@ async def test_a_damaged_conversation_is_not_silently_forgotten(world: World) ->
 
 @pytest.mark.parametrize("model", ["openai:gpt-4o", "anthropic:scripted", "scripted:"])
 async def test_a_full_conversation_is_compacted(world: World, model: str) -> None:
-    flood = calls(bash("head -c 20000 /dev/zero | tr '\\0' x"))
     seen: list[Conversation] = []
 
     def look(conversation: Conversation) -> Answer:
         seen.append(conversation)
         return calls(DONE)
 
-    scripts = story(*[flood] * 4, look, summary=text("I flooded it."))
+    scripts = story(*map(flood, "abcd"), look, summary=text("I flooded it."))
     world.scripts, world.model = scripts, model
     world.bounds = Bounds(context_tokens=10_000)
     with ScriptedServer(scripts) as server:
         world.server = server
         async with world.session() as session:
             assert await session.turn("SCENARIO:story") == ReportedComplete("fixed")
-    assert world.gate.turns == 2
+    assert world.gate.turns == 0, "who prompts counts the turns; the prompt was sent once"
     assert len(world.gate.allowed) == 4
     assert len(world.gate.usage) == 5 + 2
     users = "\n".join(seen[0].said_by(Speaker.USER))
@@ -184,8 +184,8 @@ async def test_a_full_conversation_is_compacted(world: World, model: str) -> Non
 
 
 async def test_a_refused_compaction_halts(world: World) -> None:
-    world.scripts = story(*[calls(bash("head -c 20000 /dev/zero | tr '\\0' x"))] * 4)
-    world.bounds, world.gate.most_turns = Bounds(context_tokens=10_000), 0
+    world.scripts = story(*map(flood, "abcd"))
+    world.bounds, world.gate.most_requests = Bounds(context_tokens=10_000), 2
     async with world.session() as session:
         assert await session.turn("SCENARIO:story") == Halted("")
     assert len(world.gate.usage) == 2

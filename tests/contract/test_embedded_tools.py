@@ -11,7 +11,9 @@ from pydantic_ai.messages import ToolCallPart
 
 from app.adapters.processes import ProcessGroups
 from app.adapters.runtimes.embedded import files
-from app.adapters.runtimes.embedded.tools import MOST_SHELLS_AT_ONCE, Toolbox, for_model
+from app.adapters.runtimes.embedded.kept import KeptResults
+from app.adapters.runtimes.embedded.results import for_model
+from app.adapters.runtimes.embedded.tools import MOST_SHELLS_AT_ONCE, Toolbox
 from app.ports import SessionOrder, ToolResult
 
 SECRET = "outside-canary"
@@ -40,12 +42,14 @@ def toolbox(workspace: Path) -> Toolbox:
         agent="a",
         system_prompt="",
         model="scripted:",
+        planning_model=None,
+        most_output_tokens=None,
         workspace=workspace,
         session_directory=workspace.parent / "session",
         environment={"PATH": "/usr/bin:/bin", "ONLY": "this"},
         tools=None,
     )
-    return Toolbox(order, ProcessGroups())
+    return Toolbox(order, ProcessGroups(), KeptResults(order.session_directory, 100, 1_000_000))
 
 
 async def use(toolbox: Toolbox, tool: str, **args: object) -> ToolResult:
@@ -66,6 +70,9 @@ ESCAPES = [
     "nul\0byte",
     "..",
     "../workspace-two/x",
+    "/agent/workspace/../secret",
+    "/agent/workspace/link-file",
+    "/agent/home/x",
 ]
 
 
@@ -94,6 +101,8 @@ async def test_an_absolute_path_below_the_workspace_is_its_own(
 ) -> None:
     result = await use(toolbox, "view", path=str(workspace / "src" / "a.txt"), first_line=4)
     assert result.output == "4\tgamma"
+    by_its_other_name = await use(toolbox, "view", path="/agent/workspace/src/a.txt", first_line=4)
+    assert by_its_other_name.output == "4\tgamma"
     assert not (await use(toolbox, "view", path=f"{workspace}-two/x")).ok
 
 
@@ -156,7 +165,7 @@ async def test_a_flood_of_output_is_bounded(toolbox: Toolbox) -> None:
     flood = "echo head; head -c 50000000 /dev/zero | tr '\\0' x; echo tail; exit 4"
     result = await use(toolbox, "bash", command=flood)
     assert result.exit_code == 4
-    assert len(result.output) < 31_000
+    assert len(result.output) < 1_001_000
     shown = for_model(result, 2_000)
     assert len(shown) < 2_200
     assert shown.startswith("head\n")

@@ -129,7 +129,7 @@ async def test_after_a_halt_the_summary_turn_can_still_report(world: World) -> N
         assert await session.turn("SCENARIO:story") == Halted("second")
         asked = len(world.gate.usage)
         assert asked == 2
-        assert await session.turn(SUMMARY_PROMPT, 3) == ReportedComplete("half")
+        assert await session.summarise(SUMMARY_PROMPT, 3) == ReportedComplete("half")
     assert (world.workspace / "proof").read_text() == "1\n"
     assert len(world.gate.refused) == 2
     assert [call.id for call, _ in world.gate.ended] == [call.id for call in world.gate.allowed]
@@ -235,7 +235,7 @@ async def test_a_turn_ends_at_its_bound_of_model_calls(local: World) -> None:
     look = Call("view", {"path": "."})
     play(local, story(*[calls(look, say=f"step {n}") for n in range(60)]))
     async with local.session() as session:
-        assert await session.turn("SCENARIO:story", 3) == Halted("step 2")
+        assert await session.summarise("SCENARIO:story", 3) == Halted("step 2")
         assert len(local.gate.usage) == 3
         assert await session.turn("go on") == Idle("done")
     assert len(local.gate.usage) == 61

@@ -3,21 +3,24 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
 import pytest
 from pydantic import SecretStr
 
-from app.adapters.github import GitHubApp, configuration
+from app.adapters.github import GitHubApp, configuration, reading
 from app.core.trust import Permission
 from app.githubbox.box import Box
 from app.githubbox.data import examples
 from app.githubbox.git import output
+from app.githubbox.state import Json
 from app.ports import (
     CheckText,
+    Edit,
     GitHub,
+    Head,
     RateLimited,
     Refused,
     Repository,
@@ -25,6 +28,7 @@ from app.ports import (
     Unreachable,
 )
 from tests.contract.github_support import Judged, SetClock, app_key
+from tests.support.github import git
 
 DEMO = "/repos/octo/demo"
 MARKER = "<!-- squadron:effect:a1:comment -->"
@@ -55,14 +59,17 @@ class World:
     clock: SetClock
     demo: Repository
 
-    async def do(self, user: str | None, method: str, path: str, body: object = None) -> object:
+    async def do(
+        self, user: str | None, method: str, path: str, body: Json | None = None
+    ) -> object:
         """As a person, or as somebody else's code in our own App's name."""
         return (await self.box.silently(method, DEMO + path, body, user)).body
 
     async def open_issue(self, user: str | None = "writer", **fields: object) -> int:
         opened = await self.do(user, "POST", "/issues", {"title": "Fix login", **fields})
         assert isinstance(opened, dict)
-        return opened["number"]
+        number: int = opened["number"]
+        return number
 
     async def branch(self, name: str) -> str:
         """A branch with a commit of its own, as a push leaves it."""
@@ -95,7 +102,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         await box.add_repository("octo/plain", write(tmp_path / "plain", {"a.txt": "a"}))
         wire = Judged(httpx.ASGITransport(box.asgi))
         key = SecretStr(box.identity.private_key_pem.decode())
-        github = GitHubApp(box.identity.app_id, key, box.url, clock, wire)
+        github = GitHubApp(box.identity.app_id, [key], box.url, clock, wire)
         demo = Repository("octo/demo", box.identity.installation_id)
         yield World(box, wire, github, clock, demo)
 
@@ -105,6 +112,18 @@ async def test_it_is_the_port(world: World) -> None:
     assert await port.bot_login() == "squadron-box[bot]"
 
 
+async def test_who_we_are_is_asked_once_however_many_want_to_know(world: World) -> None:
+    logins = await asyncio.gather(*(world.github.bot_login() for _ in range(5)))
+    assert set(logins) == {"squadron-box[bot]"}
+    assert world.wire.calls("GET").count("/app") == 1
+
+
+async def test_half_a_character_is_refused_and_is_no_limit_of_github(world: World) -> None:
+    number = await world.open_issue()
+    with pytest.raises(Refused, match="half a character"):
+        await world.github.comment(world.demo, number, "\ud800")
+
+
 async def test_the_bot_signs_its_commits(world: World) -> None:
     bot_id = world.box.identity.bot.id
     expected = f"{bot_id}+squadron-box[bot]@users.noreply.box.localhost"
@@ -112,15 +131,30 @@ async def test_the_bot_signs_its_commits(world: World) -> None:
 
 
 async def test_it_sees_the_repositories_of_its_installations(world: World) -> None:
-    names = {each.full_name for each in await world.github.repositories()}
-    assert names == {"octo/demo", "octo/plain"}
-    assert {each.installation_id for each in await world.github.repositories()} == {
-        world.demo.installation_id
+    installation = world.demo.installation_id
+    assert (await world.github.repositories()).repositories == {
+        one.id: Repository(one.full_name, installation)
+        for one in world.box.world.repositories.values()
     }
 
 
+async def test_one_accounts_trouble_does_not_hide_the_repositories_of_the_others(
+    world: World, tmp_path: Path
+) -> None:
+    other = await world.box.add_repository("acme/other", write(tmp_path / "other", {"x": "x"}))
+    further = world.box.identity.install_further(other.owner)
+    world.box.faults.add({"kind": "primary_limit", "path": "installation/repositories", "count": 1})
+    listed = await world.github.repositories()
+    assert listed.repositories == {other.id: Repository("acme/other", further)}
+    assert list(listed.unlisted) == [world.demo.installation_id]
+    assert isinstance(listed.unlisted[world.demo.installation_id], RateLimited)
+
+
 async def test_what_must_be_known_of_a_repository(world: World) -> None:
-    assert await world.github.repository(world.demo) == RepositoryInfo("main", is_archived=False)
+    demo = world.box.world.repositories["octo/demo"]
+    assert await world.github.repository(world.demo) == RepositoryInfo(
+        demo.id, "octo/demo", "main", is_archived=False
+    )
 
 
 async def test_a_repository_that_it_cannot_see_is_refused(world: World) -> None:
@@ -155,7 +189,7 @@ async def test_no_configuration_is_an_empty_one(world: World) -> None:
 @pytest.mark.parametrize(
     ("files", "problem"),
     [
-        ({".squadron/config.yaml": "#" * (configuration.MAX_FILE_BYTES + 1)}, "256001 bytes"),
+        ({".squadron/config.yaml": "#" * (configuration.MAX_FILE_BYTES + 1)}, "262145 bytes"),
         ({f".squadron/agents/r{n}.md": "x" for n in range(65)}, "65 files"),
         ({".squadron": "x"}, "is no directory"),
     ],
@@ -178,12 +212,13 @@ async def test_a_link_in_the_configuration_is_refused(world: World, tmp_path: Pa
 
 async def test_configuration_at_its_bounds_is_read(world: World, tmp_path: Path) -> None:
     largest = "#" * configuration.MAX_FILE_BYTES
-    files = {f".squadron/agents/r{n}.md": "x" for n in range(configuration.MAX_FILES - 1)}
-    files[".squadron/config.yaml"] = largest
+    files = {f".squadron/agents/r{n}.md": "x" for n in range(configuration.MAX_FILES - 2)}
+    files[".squadron/config.yaml"] = files[".squadron/setup.sh"] = largest
+    files |= {".squadron/other.sh": "not read", ".squadron/agents/setup.sh": "not read"}
     await world.box.add_repository("octo/full", write(tmp_path / "full", files))
     read = await world.github.configuration(Repository("octo/full", world.demo.installation_id))
     assert len(read) == configuration.MAX_FILES
-    assert read["config.yaml"] == largest.encode()
+    assert read["config.yaml"] == read["setup.sh"] == largest.encode()
 
 
 async def test_permissions_are_told_apart(world: World) -> None:
@@ -207,43 +242,171 @@ async def test_an_issue_as_it_stands(world: World) -> None:
     assert await world.github.issue(world.demo, number + 1) is None
 
 
-async def test_open_issues_by_label_and_by_assignee(world: World) -> None:
-    label = "squadron:bug fix"
-    await world.do("writer", "POST", "/labels", {"name": label})
-    labelled = [await world.open_issue(labels=[label]) for _ in range(2)]
-    closed = await world.open_issue(labels=[label])
-    await world.do("writer", "PATCH", f"/issues/{closed}", {"state": "closed"})
-    assigned = await world.open_issue(assignees=["triager"])
-    await world.branch("squadron/x")
-    pull = await world.github.open_pull_request(
-        world.demo, branch="squadron/x", base="main", title="T", body=""
-    )
-    await world.do("writer", "POST", f"/issues/{pull.number}/labels", {"labels": [label]})
-
+async def test_open_threads_and_those_that_changed(world: World) -> None:
     github, demo = world.github, world.demo
-    assert [each.number for each in await github.issues(demo, label=label)] == labelled
-    assert [each.number for each in await github.issues(demo, assignee="triager")] == [assigned]
-    assert [each.number for each in await github.issues(demo)] == [*labelled, assigned]
-    assert await github.issues(demo, label="never seen") == []
+    first, second = [await world.open_issue() for _ in range(2)]
+    await world.branch("squadron/x")
+    pull = await github.open_pull_request(
+        demo, branch="squadron/x", base="main", title="T", body=""
+    )
+    world.clock.advance(timedelta(minutes=5))
+    await world.do("writer", "PATCH", f"/issues/{second}", {"state": "closed"})
+    found = await github.threads(demo)
+    assert [(each.number, each.is_pull_request) for each in found] == [
+        (first, False),
+        (pull.number, True),
+    ]
+    since = world.clock.now() - timedelta(minutes=4)
+    [closed] = await github.threads(demo, since)
+    assert (closed.number, closed.is_open) == (second, False)
+    assert closed.closed_at == closed.updated_at > closed.created_at
 
 
-async def test_who_set_a_label_last(world: World) -> None:
+async def test_who_marked_an_issue(world: World) -> None:
     label = "feature: x y"
     await world.do("writer", "POST", "/labels", {"name": label})
     number = await world.open_issue()
-    assert await world.github.labeller(world.demo, number, label) is None
+    assert await world.github.marks(world.demo, number) == []
     for who in ("writer", "triager"):
         await world.do(who, "POST", f"/issues/{number}/labels", {"labels": [label]})
-        assert await world.github.labeller(world.demo, number, label) == who
         await world.do(who, "DELETE", f"/issues/{number}/labels/feature%3A%20x%20y")
+    await world.do("writer", "POST", f"/issues/{number}/assignees", {"assignees": ["triager"]})
+    await world.do("boss", "DELETE", f"/issues/{number}/assignees", {"assignees": ["triager"]})
+    for state in ("closed", "open"):
+        await world.do("writer", "PATCH", f"/issues/{number}", {"state": state})
+    marks = await world.github.marks(world.demo, number)
+    assert [(mark.what, mark.about, mark.by) for mark in marks] == [
+        ("labeled", label, "writer"),
+        ("unlabeled", label, "writer"),
+        ("labeled", label, "triager"),
+        ("unlabeled", label, "triager"),
+        ("assigned", "triager", "writer"),
+        ("unassigned", "triager", "boss"),
+        ("closed", "", "writer"),
+        ("reopened", "", "writer"),
+    ]
 
 
-async def test_who_set_a_label_last_is_looked_for_on_every_page() -> None:
+async def test_who_edited_title_and_body_and_when(world: World) -> None:
+    """REST does not tell: GraphQL does."""
+    number = await world.open_issue()
+    assert await world.github.edits(world.demo, number) == []
+    begun = world.clock.now().replace(microsecond=0)
+    for minute, (who, change) in enumerate(
+        [("writer", {"body": "other"}), ("triager", {"title": "new"}), ("writer", {"body": "x"})]
+    ):
+        world.clock.advance(timedelta(minutes=1))
+        await world.do(who, "PATCH", f"/issues/{number}", change)
+        edits = await world.github.edits(world.demo, number)
+        assert len(edits) == minute + 1
+        assert edits[-1] == Edit(who, is_bot=False, at=begun + timedelta(minutes=minute + 1))
+    with pytest.raises(Unreachable, match="did not say who edited"):
+        await world.github.edits(world.demo, 999)
+
+
+@pytest.mark.parametrize(
+    ("api_url", "asked"),
+    [
+        ("https://api.github.test", "https://api.github.test/graphql"),
+        ("https://github.test/api/v3", "https://github.test/api/graphql"),
+    ],
+)
+async def test_edits_are_asked_for_where_graphql_is_and_gaps_have_a_name(
+    api_url: str, asked: str
+) -> None:
+    def edit(login: str | None, kind: str) -> dict[str, object]:
+        editor = None if login is None else {"__typename": kind, "login": login}
+        return {"editedAt": "2026-03-01T12:00:00Z", "editor": editor}
+
+    found = {
+        "createdAt": "2026-02-01T12:00:00Z",
+        "userContentEdits": {"totalCount": 3, "nodes": [edit("helper", "Bot"), edit(None, "User")]},
+        "timelineItems": {"nodes": []},
+    }
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/access_tokens"):
+            return httpx.Response(201, json={"token": "t", "expires_at": "2026-03-01T13:00:00Z"})
+        assert str(request.url) == asked
+        return httpx.Response(200, json={"data": {"repository": {"issueOrPullRequest": found}}})
+
+    transport = httpx.MockTransport(answer)
+    github = GitHubApp(7, [app_key()], api_url, SetClock(), transport)
+    edits = await github.edits(Repository("octo/demo", 2), 3)
+    assert [(each.by, each.is_bot) for each in edits] == [
+        ("ghost", False),
+        ("helper[bot]", True),
+        ("ghost", False),
+    ]
+
+
+async def test_what_has_not_changed_is_not_sent_again(world: World) -> None:
+    await world.open_issue()
+    with world.github.counted() as first:
+        before = await world.github.threads(world.demo)
+    with world.github.counted() as second:
+        assert await world.github.threads(world.demo) == before
+    await world.open_issue()
+    with world.github.counted() as third:
+        assert len(await world.github.threads(world.demo)) == 2
+    counts = [(each.requests, each.unchanged) for each in (first, second, third)]
+    assert counts == [(1, 0), (1, 1), (1, 0)]
+    assert first.for_tokens == 1
+
+
+async def test_a_configuration_that_has_not_changed_costs_one_request(
+    world: World, tmp_path: Path
+) -> None:
+    with world.github.counted() as first:
+        before = await world.github.configuration(world.demo)
+    with world.github.counted() as second:
+        assert await world.github.configuration(world.demo) == before
+    assert (first.requests, second.requests, second.unchanged) == (4, 1, 1)
+    bare = world.box.world.repositories["octo/demo"].git.path
+    git("clone", "--quiet", str(bare), str(tmp_path / "clone"), cwd=tmp_path)
+    (tmp_path / "clone/.squadron/agents/pm.md").write_text("Other.\n")
+    git("commit", "--quiet", "-am", "Change a role", cwd=tmp_path / "clone")
+    git("push", "--quiet", cwd=tmp_path / "clone")
+    after = await world.github.configuration(world.demo)
+    assert after == {**before, "agents/pm.md": b"Other.\n"}
+
+
+async def test_heads_of_open_pull_requests(world: World) -> None:
+    for name in ("one", "two"):
+        await world.branch(name)
+    first, second = [
+        await world.github.open_pull_request(
+            world.demo, branch=name, base="main", title=name, body=""
+        )
+        for name in ("one", "two")
+    ]
+    await world.do("writer", "PATCH", f"/pulls/{second.number}", {"state": "closed"})
+    expected = Head(first.number, first.head_sha, is_here=True)
+    assert await world.github.open_heads(world.demo) == [expected]
+
+
+def test_a_head_in_a_fork_is_elsewhere() -> None:
+    example = examples()["GET /repos/{owner}/{repo}/pulls"]["200"][0]
+    name = example["head"]["repo"]["full_name"]
+    assert reading.head(example, name.upper()).is_here
+    assert not reading.head(example, "octo/demo").is_here
+    gone = {**example, "head": {**example["head"], "repo": None}}
+    assert not reading.head(gone, name).is_here
+
+
+@pytest.mark.parametrize("event", ["reopened", "ready_for_review"])
+def test_marks_of_what_happened_to_a_thread(event: str) -> None:
+    entry = {**timeline_event("bug", "writer"), "event": event}
+    [mark] = reading.marks(entry)
+    assert (mark.what, mark.about, mark.by) == (event, "", "writer")
+
+
+async def test_marks_are_looked_for_on_every_page() -> None:
     label = "feature: x y"
-    # Only the second page holds it: most of what happens to an issue are other things.
+    # Most of what happens to an issue are other things.
     pages = {
         "1": [timeline_event(label, "writer"), timeline_event("bug", "boss")],
-        "2": [timeline_event(label, "triager"), timeline_event("bug", "boss")],
+        "2": [timeline_event(label, "triager")],
     }
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -256,11 +419,13 @@ async def test_who_set_a_label_last_is_looked_for_on_every_page() -> None:
         return httpx.Response(200, json=pages[page], headers={"link": link})
 
     wire = Judged(httpx.MockTransport(answer))
-    github = GitHubApp(7, app_key(), "http://github.test", SetClock(), wire)
-    demo = Repository("octo/demo", 2)
-    assert await github.labeller(demo, 3, label) == "triager"
-    assert await github.labeller(demo, 3, "Feature: X y") == "triager"
-    assert await github.labeller(demo, 3, "never set") is None
+    github = GitHubApp(7, [app_key()], "http://github.test", SetClock(), wire)
+    marks = await github.marks(Repository("octo/demo", 2), 3)
+    assert [(mark.about, mark.by) for mark in marks] == [
+        (label, "writer"),
+        ("bug", "boss"),
+        (label, "triager"),
+    ]
 
 
 def timeline_event(label: str, login: str) -> dict[str, object]:
@@ -298,6 +463,22 @@ async def test_a_comment_is_edited_and_deleted(world: World) -> None:
     assert await world.github.comments(world.demo, number, MARKER) == []
     with pytest.raises(Refused) as gone:
         await world.github.delete_comment(world.demo, posted.number)
+    assert gone.value.status == 404
+
+
+async def test_a_reaction_is_given_once_however_often(world: World) -> None:
+    number = await world.open_issue()
+    said = await world.do("writer", "POST", f"/issues/{number}/comments", {"body": "Go on."})
+    assert isinstance(said, dict)
+    for _ in range(2):
+        await world.github.react(world.demo, said["id"], "rocket")
+    seen = await world.do("writer", "GET", f"/issues/comments/{said['id']}")
+    assert isinstance(seen, dict) and seen["reactions"]["rocket"] == 1
+    [reply] = await world.github.said(world.demo, world.clock.now())
+    assert (reply.number, reply.author, reply.body) == (said["id"], "writer", "Go on.")
+    assert reply.thread == number
+    with pytest.raises(Refused) as gone:
+        await world.github.react(world.demo, 1, "eyes")
     assert gone.value.status == 404
 
 
@@ -390,10 +571,26 @@ async def test_a_pull_request_from_opening_to_merge(world: World) -> None:
     await world.do("maintainer", "PUT", f"/pulls/{opened.number}/merge", {})
     merged = await github.pull_request(demo, opened.number)
     assert (merged.is_open, merged.is_merged) == (False, True)
+    assert opened.closed_at is None and merged.closed_at == world.clock.now().replace(microsecond=0)
     assert await github.pull_requests(demo, branch) == [merged]
     seen = await github.issue(demo, opened.number)
     assert seen is not None
     assert seen.is_pull_request
+
+
+async def test_our_open_pull_requests_are_found_by_how_their_branch_begins(world: World) -> None:
+    github, demo, prefix = world.github, world.demo, "squadron/limits-"
+    for branch in ("squadron/limits-1", "squadron/limits-2", "squadron/limitless", "theirs"):
+        await world.branch(branch)
+    opened = [
+        await github.open_pull_request(demo, branch=branch, base="main", title="T", body="")
+        for branch in ("squadron/limits-1", "squadron/limitless")
+    ]
+    fields = {"title": "T", "head": "squadron/limits-2", "base": "main"}
+    await world.do("writer", "POST", "/pulls", fields)
+    assert await github.open_pull_requests(demo, prefix) == [opened[0]]
+    await world.do("writer", "PATCH", f"/pulls/{opened[0].number}", {"state": "closed"})
+    assert await github.open_pull_requests(demo, prefix) == []
 
 
 async def test_tokens_are_narrow_and_kept(world: World) -> None:
@@ -410,6 +607,7 @@ async def test_tokens_are_narrow_and_kept(world: World) -> None:
                 "issues": "write",
                 "metadata": "read",
                 "pull_requests": "write",
+                "statuses": "read",
             },
         },
         {"repositories": ["demo"], "permissions": {"contents": "read"}},

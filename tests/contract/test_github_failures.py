@@ -33,7 +33,7 @@ def answering(handler: Handler, private_key: SecretStr | None = None) -> GitHubA
 
     transport = httpx.MockTransport(answer)
     key = app_key() if private_key is None else private_key
-    return GitHubApp(7, key, "http://github.test", SetClock(NOON), transport)
+    return GitHubApp(7, [key], "http://github.test", SetClock(NOON), transport)
 
 
 def token_until(end: datetime, value: str = TOKEN) -> httpx.Response:
@@ -174,7 +174,7 @@ async def test_an_answer_that_does_not_end_is_unreachable(monkeypatch: pytest.Mo
             raise AssertionError
 
     monkeypatch.setattr(wire, "MAX_CALL_SECONDS", 0.05)
-    github = GitHubApp(7, app_key(), "http://github.test", SetClock(NOON), Endless())
+    github = GitHubApp(7, [app_key()], "http://github.test", SetClock(NOON), Endless())
     with pytest.raises(Unreachable, match="no complete answer"):
         await github.bot_login()
 
@@ -193,6 +193,8 @@ async def test_a_write_that_is_redirected_does_not_become_a_read() -> None:
 
 ISSUE = {
     "number": 3,
+    "created_at": "2026-03-01T12:00:00Z",
+    "updated_at": "2026-03-01T12:00:00Z",
     "title": "T",
     "body": None,
     "state": "open",
@@ -248,7 +250,8 @@ async def test_a_branch_of_the_same_name_in_a_fork_is_another() -> None:
     def opened_from(number: int, full_name: str | None) -> dict[str, object]:
         repo = None if full_name is None else {"full_name": full_name}
         head = {"sha": "f" * 40, "repo": repo}
-        return {"number": number, "html_url": "https://x", "state": "open", "head": head}
+        return {"number": number, "html_url": "https://x", "state": "open", "head": head,
+                "base": {"ref": "main"}}
 
     listed = [opened_from(1, "octo/fork"), opened_from(2, "Octo/Demo"), opened_from(3, None)]
     github = answering(lambda request: httpx.Response(200, json=listed))
@@ -270,7 +273,7 @@ async def test_a_list_without_end_is_refused() -> None:
         return httpx.Response(200, json=[ISSUE], headers={"link": link})
 
     with pytest.raises(Refused, match="more than 10000 entries"):
-        await answering(page).issues(HERE)
+        await answering(page).threads(HERE)
     assert pages == [str(number) for number in range(1, 101)]
 
 
@@ -307,7 +310,7 @@ async def test_a_token_that_github_no_longer_takes_is_replaced_once() -> None:
         return httpx.Response(401, json={"message": "Bad credentials"})
 
     clock = SetClock(NOON)
-    github = GitHubApp(7, app_key(), "http://g.test", clock, httpx.MockTransport(answer))
+    github = GitHubApp(7, [app_key()], "http://g.test", clock, httpx.MockTransport(answer))
     await github.comment(HERE, 3, "works")
     assert used == ["ghs_first", "ghs_second"]
     with pytest.raises(Refused, match="Bad credentials"):
@@ -330,7 +333,7 @@ async def test_a_token_that_was_replaced_meanwhile_is_not_forgotten() -> None:
             await asyncio.wait_for(replaced.wait(), 10)
         return httpx.Response(401, json={"message": "Bad credentials"})
 
-    github = GitHubApp(7, app_key(), "http://g.test", SetClock(NOON), httpx.MockTransport(answer))
+    github = GitHubApp(7, [app_key()], "http://g.test", SetClock(NOON), httpx.MockTransport(answer))
     await asyncio.gather(github.delete_comment(HERE, 1), github.delete_comment(HERE, 2))
     assert issued == ["token-0", "token-1"]
 
@@ -344,7 +347,7 @@ async def test_a_token_handed_out_lives_for_ten_more_minutes(minutes: int, reque
         asked.append(clock.now())
         return token_until(clock.now() + timedelta(hours=1))
 
-    github = GitHubApp(7, app_key(), "http://g.test", clock, httpx.MockTransport(answer))
+    github = GitHubApp(7, [app_key()], "http://g.test", clock, httpx.MockTransport(answer))
     await asyncio.gather(*(github.token(HERE, "write") for _ in range(5)))
     clock.advance(timedelta(minutes=minutes))
     await github.token(HERE, "write")
@@ -354,7 +357,7 @@ async def test_a_token_handed_out_lives_for_ten_more_minutes(minutes: int, reque
 async def test_a_token_that_ends_too_soon_is_not_handed_out() -> None:
     clock = SetClock(NOON + timedelta(minutes=51))
     transport = httpx.MockTransport(lambda request: token_until(NOON + timedelta(hours=1)))
-    github = GitHubApp(7, app_key(), "http://g.test", clock, transport)
+    github = GitHubApp(7, [app_key()], "http://g.test", clock, transport)
     with pytest.raises(Refused, match="clock"):
         await github.token(HERE, "read")
 
@@ -381,9 +384,10 @@ async def test_commits_are_the_bots_own(api_url: str, host: str) -> None:
                 return token_until(NOON + timedelta(hours=1))
             case "/users/squadron[bot]":
                 return httpx.Response(200, json={"id": 99})
-        return httpx.Response(500)
+            case _:
+                return httpx.Response(500)
 
-    github = GitHubApp(7, app_key(), api_url, SetClock(NOON), httpx.MockTransport(answer))
+    github = GitHubApp(7, [app_key()], api_url, SetClock(NOON), httpx.MockTransport(answer))
     assert await github.bot_email() == f"99+squadron[bot]@{host}"
 
 

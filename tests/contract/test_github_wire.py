@@ -37,7 +37,7 @@ def about(tmp_path: Path) -> Iterator[dict[str, object]]:
 @pytest.fixture
 def github(about: dict[str, str]) -> GitHubApp:
     key = SecretStr(Path(about["private_key_file"]).read_text())
-    return GitHubApp(int(about["app_id"]), key, about["url"], SystemClock())
+    return GitHubApp(int(about["app_id"]), [key], about["url"], SystemClock())
 
 
 async def test_a_comment_over_the_wire(
@@ -46,7 +46,7 @@ async def test_a_comment_over_the_wire(
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody listens there
     demo = Repository("octo/demo", int(about["installation_id"]))
-    assert await github.repositories() == [demo]
+    assert [*(await github.repositories()).repositories.values()] == [demo]
     issue = await github.open_issue(demo, "Help", "", [], [])
 
     cut = {"kind": "timeout", "method": "POST", "path": "comments$", "phase": "after", "count": 1}
@@ -58,6 +58,6 @@ async def test_a_comment_over_the_wire(
 
 
 async def test_nobody_there() -> None:
-    github = GitHubApp(7, app_key(), "http://127.0.0.1:9", SystemClock())
+    github = GitHubApp(7, [app_key()], "http://127.0.0.1:9", SystemClock())
     with pytest.raises(Unreachable, match="ConnectError"):
         await github.bot_login()

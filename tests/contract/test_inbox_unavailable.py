@@ -31,7 +31,7 @@ async def test_a_locked_database_is_a_503_and_the_delivery_can_come_again(tmp_pa
     migrate(engine)
     writer = GroupWriter(engine)
     store = SqlStore(engine, writer, lambda _, __: None)
-    endpoint = WebhookEndpoint(Intake(SECRET, store, SystemClock()), lambda: None)
+    endpoint = WebhookEndpoint(Intake([SECRET], store, SystemClock()), lambda: None)
     other = sqlite3.connect(path, isolation_level=None)
     transport = httpx.ASGITransport(endpoint)
     async with httpx.AsyncClient(transport=transport, base_url="http://squadron") as github:

@@ -54,7 +54,7 @@ def test_models_and_migrations_agree_and_other_tables_are_left_alone(empty: sa.E
 def test_a_forgotten_migration_would_be_seen(empty: sa.Engine) -> None:
     migrate(empty)
     with empty.begin() as connection:
-        connection.exec_driver_sql("ALTER TABLE sq_agents DROP COLUMN note")
+        connection.exec_driver_sql("ALTER TABLE sq_agents DROP COLUMN summary")
         connection.exec_driver_sql("DROP INDEX sq_agents_state")
     assert {difference[0] for difference in _differences(empty)} == {"add_column", "add_index"}
 
@@ -113,6 +113,7 @@ def _fill(engine: sa.Engine, number: int) -> None:
     samples: dict[type, object] = {
         str: f"text {number}",
         int: number,
+        float: 1.5,
         bytes: b"bytes",
         datetime: NOON,
     }

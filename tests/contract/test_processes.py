@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 import uvloop
 
-from app.adapters.processes import SEGMENT_VARIABLE, ProcessGroups
-from app.ports import Ended
+from app.adapters.processes import ProcessGroups
+from app.ports import SEGMENT_VARIABLE, Ended
 
 PATH = {"PATH": os.environ["PATH"]}
 

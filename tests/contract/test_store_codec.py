@@ -19,11 +19,16 @@ KINDS = get_args(AgentEvent)
 
 def values(hint: Any) -> st.SearchStrategy[Any]:
     """Values of a type, with every field of a dataclass drawn, defaults or not."""
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         hints = get_type_hints(hint)
         return st.builds(hint, **{field.name: values(hints[field.name]) for field in fields(hint)})
     if get_origin(hint) in (Union, UnionType):
         return st.one_of([values(one) for one in get_args(hint)])
+    if get_origin(hint) is tuple:
+        *inner, last = get_args(hint)
+        if last is not Ellipsis:
+            return st.tuples(*(values(each) for each in (*inner, last)))
+        return st.lists(values(inner[0]), max_size=5).map(tuple)
     if hint is datetime:
         return st.datetimes(timezones=st.just(UTC))
     if hint is int:

@@ -31,7 +31,8 @@ async def test_an_effect_comes_back_as_it_was_last_saved(world: World) -> None:
 
 
 async def test_agents_whose_effects_are_due_are_found(world: World) -> None:
-    due, at_once, not_yet, done, refused = [(await world.an_active(n)).id for n in range(1, 6)]
+    agents = [(await world.an_active(number)).id for number in range(1, 7)]
+    due, at_once, not_yet, done, refused, given_up = agents
     for agent, effect in (
         (due, Effect(EffectName.CHECK, due_at=NOON)),
         (due, Effect(EffectName.ISSUE)),
@@ -39,10 +40,16 @@ async def test_agents_whose_effects_are_due_are_found(world: World) -> None:
         (not_yet, Effect(EffectName.CHECK, due_at=later(1))),
         (done, Effect(EffectName.CHECK, EffectState.DONE)),
         (refused, Effect(EffectName.CHECK, EffectState.REFUSED, due_at=NOON)),
+        (given_up, Effect(EffectName.CHECK, EffectState.REFUSED)),
     ):
         await world.store.save_effect(agent, effect)
-    assert await world.store.agents_with_due_effects(NOON) == [due, at_once]
-    assert await world.store.agents_with_due_effects(later(1)) == [due, at_once, not_yet]
+    assert await world.store.agents_with_due_effects(NOON) == [due, at_once, refused]
+    assert await world.store.agents_with_due_effects(later(1)) == [
+        due,
+        at_once,
+        not_yet,
+        refused,
+    ]
 
 
 async def test_an_agent_without_effects_has_none(world: World) -> None:

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from app.ports import Delivery, Work
+from app.adapters.store.inbox import MOST_DEAD_SHOWN
+from app.ports import DeadDelivery, Delivery, Work
 from tests.contract.store_support import NOON, OutOfOrder, World, later
 
 
@@ -91,6 +92,32 @@ async def test_old_bodies_are_forgotten_and_ids_are_not(world: World) -> None:
     assert not await world.store.accept(a_delivery(0))
     assert [d.id for d in await world.store.undispatched(10)] == ["delivery-2"]
     assert await world.store.delivery("delivery-3") is not None
+
+
+async def test_what_was_given_up_is_told_with_its_first_reason_until_it_is_forgotten(
+    world: World,
+) -> None:
+    for number in range(3):
+        await world.store.accept(a_delivery(number))
+    await world.store.dispatch([], [Work.to_handle(a_delivery(n).id) for n in range(3)])
+    assert await world.store.dead_deliveries() == []
+    for number, reason, seconds in ((0, "403", 5), (2, "no access", 9), (0, "another", 20)):
+        await world.store.give_up(a_delivery(number).id, reason, later(seconds))
+    await world.store.give_up("nobody-knows-it", "403", later(1))
+    assert await world.store.dead_deliveries() == [
+        DeadDelivery(a_delivery(2), "no access", later(9)),
+        DeadDelivery(a_delivery(0), "403", later(5)),
+    ]
+    assert await world.store.forget_deliveries(later(60)) == 3
+    assert await world.store.dead_deliveries() == []
+
+
+async def test_no_more_of_them_are_told_than_fit_a_page(world: World) -> None:
+    for number in range(MOST_DEAD_SHOWN + 1):
+        await world.store.accept(a_delivery(number))
+        await world.store.give_up(a_delivery(number).id, "403", later(number))
+    told = [dead.delivery.id for dead in await world.store.dead_deliveries()]
+    assert told == [a_delivery(n).id for n in range(MOST_DEAD_SHOWN, 0, -1)]
 
 
 async def test_more_bodies_are_forgotten_than_fit_a_transaction(world: World) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import threading
+from dataclasses import replace
 
 import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
@@ -11,10 +12,20 @@ from hypothesis import strategies as st
 from app.adapters.store.registry import Move, move
 from app.core.agent import AgentId
 from app.core.counters import Counters, after, fold
-from app.core.events import AgentEvent, Finished, ModelCalled, Ticked, ToolAsked, TurnAsked
+from app.core.events import (
+    AgentEvent,
+    Finished,
+    ModelCalled,
+    Passed,
+    Ticked,
+    ToolAsked,
+    TurnAsked,
+    Warned,
+)
 from app.core.lifecycle import Signal
+from app.core.limits import LimitName
 from app.ports import Changes
-from tests.contract.store_support import World, later
+from tests.contract.store_support import NOON, World, a_new_agent, later
 from tests.contract.test_store_codec import KINDS, values
 
 TICK = Ticked(at=later(2))
@@ -23,7 +34,7 @@ TURN = TurnAsked(at=later(3))
 
 async def test_events_come_back_in_order(world: World) -> None:
     active = await world.an_active()
-    events = [TICK, TURN, TICK]
+    events: list[AgentEvent] = [TICK, TURN, TICK]
     assert await world.store.append(active.id, 0, 3, events)
     assert await world.store.append(active.id, 0, 6, [TURN])
     assert (await world.store.log(active.id))[2:] == [*events, TURN]
@@ -157,3 +168,25 @@ async def test_an_append_waits_for_a_move_that_is_about_to_commit(world: World) 
         other_process.commit()
     assert not await appending
     assert (await world.store.log(active.id))[2:] == [done]
+
+
+async def test_warnings_of_an_hour_are_counted_by_role(world: World) -> None:
+    """Close to a limit or past one that only warns; of the living, and of who has just ended."""
+    close = Warned(at=later(100), limit=LimitName.MAX_TURNS, observed=4, maximum=5)
+    past = Passed(at=later(101), limit=LimitName.MAX_TURNS, observed=5, maximum=5, shadow=False)
+    earlier = replace(close, at=later(99))
+    told: list[list[AgentEvent]] = [[earlier, close, TURN, past], [close], [earlier]]
+    for issue, events in enumerate(told, 1):
+        agent = await world.an_active(issue)
+        assert await world.store.append(agent.id, 0, 3, events)
+    [_, ended, _] = await world.store.agents()
+    done = Finished(at=later(102), why="merged")
+    assert await world.store.move(ended, Signal.FINISHED, [done], Changes())
+    planner = await world.store.create(a_new_agent(4, "planner"), NOON)
+    assert planner is not None
+    assert await world.store.begin_segment(planner.id, 0, "worker-1", later(1))
+    assert await world.store.append(planner.id, 0, 3, [past])
+    await world.an_active(5)  # whom nothing has warned
+    assert await world.store.warnings(later(100)) == {"bug-fix": 3, "planner": 1}
+    assert await world.store.warnings(later(101)) == {"bug-fix": 1, "planner": 1}
+    assert await world.store.warnings(later(103)) == {}

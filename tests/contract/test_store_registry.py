@@ -10,11 +10,13 @@ from app.core.agent import Agent, AgentId, Task
 from app.core.events import (
     Created,
     Finished,
+    Kept,
     Layer,
     ModelCalled,
     SegmentEnded,
     SegmentStarted,
     Slept,
+    TakenAway,
     Trip,
     Tripped,
     Waits,
@@ -43,7 +45,7 @@ async def sleep(world: World, agent: Agent) -> Agent | None:
 
 
 async def wake(world: World, agent: Agent) -> Agent | None:
-    return await world.store.move(agent, Signal.WOKEN, [WOKEN], Changes(note="go on"))
+    return await world.store.move(agent, Signal.WOKEN, [WOKEN], Changes())
 
 
 async def trip(world: World, agent: Agent) -> Agent | None:
@@ -65,7 +67,12 @@ async def test_an_agent_starts_queued_with_its_work(world: World) -> None:
     assert created.created_at.utcoffset() == NOON.utcoffset()
     assert await world.store.agent(created.id) == created
     assert await world.store.log(created.id) == [
-        Created(at=NOON, started_by="ada", trigger="label squadron:bug-fix")
+        Created(
+            at=NOON,
+            started_by="ada",
+            trigger="label squadron:bug-fix",
+            task_sha256=created.assignment.task.sha256,
+        )
     ]
     assert world.queued() == [f"agent:{created.id}:seg:0"]
 
@@ -124,7 +131,7 @@ async def test_text_of_strangers_is_stored_whatever_it_holds(world: World) -> No
     begun = await world.store.begin_segment(created.id, 0, "worker-1", NOON)
     assert begun is not None
     ended = SegmentEnded(at=NOON, why="nul \0 and \ud83d")
-    changes = Changes(summary="nul \0 and \ud83d", note="\0")
+    changes = Changes(summary="nul \0 and \ud83d")
     moved = await world.store.move(begun, Signal.INTERRUPTED, [ended], changes)
     assert moved is not None
     assert moved.summary == "nul \N{REPLACEMENT CHARACTER} and ?"
@@ -198,7 +205,7 @@ async def test_what_a_sleeper_waits_for_goes_when_it_wakes(world: World) -> None
     woken = await wake(world, asleep)
     assert woken is not None
     assert (woken.state, woken.segment, woken.segment_attempts) == (State.QUEUED, 1, 0)
-    assert (woken.waits_for, woken.blocked_by, woken.note) == (None, (), "go on")
+    assert (woken.waits_for, woken.blocked_by) == (None, ())
     assert woken.summary == "half done"
     assert f"agent:{woken.id}:seg:1" in world.queued()
 
@@ -235,6 +242,43 @@ async def test_what_follows_is_enqueued_only_with_the_move(world: World) -> None
 
     assert await world.store.move(active, Signal.TAKEN_AWAY, [done], Changes(), follow)
     assert set(world.queued()) == {*before, follow[0].id}
+
+
+async def test_who_was_taken_away_goes_nowhere_but_to_the_end(world: World) -> None:
+    active = await world.an_active()
+    told = TakenAway(at=later(30), why="#12 was closed.", said="comment 7")
+    taken = await world.store.take_away(active, told)
+    assert taken == replace(active, taken_away_at=later(30))
+    assert (await world.store.log(active.id))[-1] == told
+    assert await world.store.take_away(taken, told) is None, "it is marked already"
+
+    late = SegmentEnded(at=later(31), why="it goes on")
+    assert not await world.store.append(active.id, active.segment, 3, [late])
+    assert not await world.store.append(active.id, active.segment, 4, [late]), "nobody writes there"
+    assert await world.store.begin_segment(active.id, active.segment, "worker-2", later(32)) is None
+    assert await sleep(world, active) is None
+    assert await trip(world, taken) is None
+    assert await world.store.move(taken, Signal.INTERRUPTED, [late], Changes()) is None
+    assert await world.store.agent(active.id) == taken
+
+    done = Finished(at=later(40), why=told.why)
+    cancelled = await world.store.move(taken, Signal.TAKEN_AWAY, [done], Changes(sha="a" * 40))
+    assert cancelled is not None and cancelled.state is State.CANCELLED
+
+
+async def test_who_sleeps_or_waits_in_the_queue_is_taken_away_as_well(world: World) -> None:
+    asleep = await sleep(world, await world.an_active())
+    assert asleep is not None
+    told = TakenAway(at=later(30), why="#12 was closed.")
+    stale = replace(asleep, segment=asleep.segment + 1)
+    assert await world.store.take_away(stale, told) is None
+    assert await world.store.take_away(asleep, told) is not None
+    assert await wake(world, asleep) is None
+
+    queued = await world.store.create(a_new_agent(issue=13), NOON)
+    assert queued is not None
+    assert await world.store.take_away(queued, told) is not None
+    assert await world.store.begin_segment(queued.id, 0, "worker-1", later(31)) is None
 
 
 async def test_an_impossible_move_changes_nothing(world: World) -> None:
@@ -297,3 +341,12 @@ async def test_agents_are_found_by_place_and_state_oldest_first(world: World) ->
     assert issues(await store.agents(repository="octo/other")) == []
     assert issues(await store.agents(states=frozenset({State.ACTIVE}))) == [4]
     assert issues(await store.agents(states=frozenset())) == []
+
+
+async def test_what_is_pushed_after_the_end_is_told_in_the_log(world: World) -> None:
+    agent = await trip(world, await world.an_active())
+    assert agent is not None
+    kept = Kept(at=later(60), sha="c" * 40, pushed=True, problem="")
+    await world.store.note_kept(agent, kept)
+    assert (await world.store.log(agent.id))[-1] == kept
+    assert await world.store.agent(agent.id) == replace(agent, sha="c" * 40)

@@ -11,27 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.processes import ProcessGroups
 from app.adapters.workspace import GitWorkspace, agent_directory
 from app.adapters.workspace.places import locked
 from app.adapters.workspace.stage import unquoted
+from app.core.events import DiffSize
 from app.ports import (
-    CheckoutOrder,
     Refused,
     Repository,
     WorkspaceFailed,
 )
-from tests.contract.git_remote import REPOSITORY, TOKEN, GitRemote, git, serving
+from tests.contract.git_remote import BRANCH, ORDER, TOKEN, GitRemote, git, serving, workspaces
 
-BRANCH = "squadron/bug-fix/issue-12"
-ORDER = CheckoutOrder(
-    agent="octo/demo#12/bug-fix/1",
-    repository=REPOSITORY,
-    default_branch="main",
-    branch=BRANCH,
-    author_name="squadron[bot]",
-    author_email="7+squadron[bot]@users.noreply.github.com",
-)
 MESSAGE = "Keep the work of bug-fix on #12"
 
 
@@ -48,17 +38,17 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def workspace(remote: GitRemote, data: Path) -> GitWorkspace:
-    return GitWorkspace(data, remote.url, remote.token, ProcessGroups())
+    return workspaces(data, remote.url, remote.token)
 
 
 @pytest.fixture
 def offline(data: Path) -> GitWorkspace:
     """A workspace that must not come to the point of asking for a token."""
 
-    async def no_token(repository: Repository, purpose: str) -> str:
+    async def no_token(repository: Repository, purpose: str, _refused: str | None = None) -> str:
         raise AssertionError
 
-    return GitWorkspace(data, "https://github.invalid", no_token, ProcessGroups())
+    return workspaces(data, "https://github.invalid", no_token)
 
 
 def write(directory: Path, name: str, text: str) -> None:
@@ -96,6 +86,46 @@ async def test_the_branch_starts_with_an_empty_commit_of_its_own(
     assert "changed" not in message  # no files
 
 
+async def test_a_fresh_clone_says_what_its_code_depends_on(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    """And whether anybody has worked on its branch: a successor finds its predecessor's work."""
+
+    async def said(number: int, files: dict[str, str], to: str = "main") -> tuple[str, bool]:
+        if files:
+            remote.commit(files, "Change", branch=to)
+        order = replace(ORDER, agent=f"octo/demo#{number}/docs/1", branch=f"squadron/{number}")
+        checkout = await workspace.prepare(order)
+        assert checkout.is_fresh
+        return checkout.dependencies, checkout.is_unchanged
+
+    assert await said(1, {}) == ("", True)
+    one = await said(2, {"a/uv.lock": "1\n"})
+    assert len(one[0]) == 64 and one[1]
+    assert await said(3, {"other.txt": "of no consequence\n"}) == one
+    assert (await said(4, {"a/uv.lock": "2\n"}))[0] not in (one[0], "")
+    assert await said(5, {"a/uv.lock": "1\n"}) == one
+    await workspace.remove("octo/demo#5/docs/1")
+    assert await said(5, {"setup.sh": "harm\n"}, to="squadron/5") == (one[0], False)
+    assert (await said(6, {"b/requirements-dev.txt": "x\n"}))[0] not in (one[0], "")
+    again = await workspace.prepare(replace(ORDER, agent="octo/demo#1/docs/1", branch="squadron/1"))
+    assert (again.dependencies, again.is_unchanged) == ("", False), "it is not fresh"
+
+
+async def test_a_discarded_clone_is_made_anew(workspace: GitWorkspace, data: Path) -> None:
+    checkout = await workspace.prepare(ORDER)
+    files = checkout.directory.parent
+    write(checkout.directory, "half/of/it", "x")
+    (checkout.directory / "half").chmod(0o500)
+    write(files, "home/.cache/x", "x")
+    await workspace.discard(ORDER.agent)
+    assert not (files / "home").exists() and not (files / "workspace").exists()
+    await workspace.discard(ORDER.agent)
+    again = await workspace.prepare(ORDER)
+    assert again.is_fresh and again.head_sha == checkout.head_sha
+    assert not (again.directory / "half").exists()
+
+
 async def test_the_clone_is_the_agents_own(workspace: GitWorkspace, data: Path) -> None:
     checkout = await workspace.prepare(ORDER)
     clone = checkout.directory
@@ -118,7 +148,7 @@ async def test_an_existing_clone_is_left_as_the_agent_left_it(workspace: GitWork
     own = commit(first.directory, "own.py", "x", "Own")
     write(first.directory, "half.py", "changed again")
     again = await workspace.prepare(ORDER)
-    assert again == replace(first, is_fresh=False)
+    assert again == replace(first, is_fresh=False, is_unchanged=False)
     assert git(first.directory, "rev-parse", "HEAD") == own
     assert (first.directory / "half.py").read_text() == "changed again"
 
@@ -140,7 +170,7 @@ async def test_a_clone_that_was_cut_off_is_made_anew(
     half = agent_directory(data, ORDER.agent) / "workspace.unfinished"
     write(half, ".git/HEAD", "garbage")
     write(half, "stale.py", "stale")
-    unfinished_mirror = data / "mirrors/octo/demo.git.unfinished"
+    unfinished_mirror = data / "mirrors/1.git.unfinished"
     write(unfinished_mirror, "HEAD", "garbage")
     checkout = await workspace.prepare(ORDER)
     assert checkout.is_fresh
@@ -154,8 +184,8 @@ async def test_locks_of_a_killed_git_are_no_obstacle(workspace: GitWorkspace, da
     write(checkout.directory, "fix.py", "x = 1\n")
     handover = checkout.directory.parent / "handover.git"
     for lock in (
-        data / "mirrors/octo/demo.git/packed-refs.lock",
-        data / "mirrors/octo/demo.git/refs/heads/main.lock",
+        data / "mirrors/1.git/packed-refs.lock",
+        data / "mirrors/1.git/refs/heads/main.lock",
         handover / "keep.index.lock",
         handover / "fingerprint.index.lock",
         handover / "refs/squadron/kept.lock",
@@ -184,7 +214,7 @@ async def test_many_agents_of_one_repository_start_at_once(
         replace(ORDER, agent=f"octo/demo#{number}/pm/1", branch=f"squadron/pm/issue-{number}")
         for number in range(1, 5)
     ]
-    other_worker = GitWorkspace(data, remote.url, remote.token, ProcessGroups())
+    other_worker = workspaces(data, remote.url, remote.token)
     checkouts = await asyncio.gather(
         *(workspace.prepare(order) for order in orders[:2]),
         *(other_worker.prepare(order) for order in orders[2:]),
@@ -234,10 +264,10 @@ async def test_the_token_is_written_nowhere(
 
 
 async def test_a_wrong_token_is_reported_without_it(remote: GitRemote, data: Path) -> None:
-    async def wrong(repository: Repository, purpose: str) -> str:
+    async def wrong(repository: Repository, purpose: str, _refused: str | None = None) -> str:
         return "ghs_wrong"
 
-    workspace = GitWorkspace(data, remote.url, wrong, ProcessGroups())
+    workspace = workspaces(data, remote.url, wrong)
     with pytest.raises(WorkspaceFailed) as failure:
         await workspace.prepare(ORDER)
     assert "ls-remote" in str(failure.value)
@@ -245,10 +275,10 @@ async def test_a_wrong_token_is_reported_without_it(remote: GitRemote, data: Pat
 
 
 async def test_no_token_is_a_failure_of_the_workspace(remote: GitRemote, data: Path) -> None:
-    async def none(repository: Repository, purpose: str) -> str:
+    async def none(repository: Repository, purpose: str, _refused: str | None = None) -> str:
         raise Refused("the App is not installed", 404)
 
-    workspace = GitWorkspace(data, remote.url, none, ProcessGroups())
+    workspace = workspaces(data, remote.url, none)
     with pytest.raises(WorkspaceFailed, match="octo/demo: the App is not installed"):
         await workspace.prepare(ORDER)
 
@@ -296,6 +326,18 @@ async def test_nothing_done_is_nothing_committed(
     assert (kept.sha, kept.is_pushed, kept.problem) == (checkout.head_sha, True, "")
     assert not kept.has_changes
     assert kept.commits == ()
+    assert kept.diff == DiffSize(files=0, added=0, deleted=0)
+
+
+async def test_the_size_of_the_work_is_told_whatever_it_holds(workspace: GitWorkspace) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    commit(directory, "fix.py", "x = 1\ny = 2\n", "Fix it")
+    assert (await workspace.keep(ORDER, MESSAGE)).diff == DiffSize(files=1, added=2, deleted=0)
+    (directory / "app.py").unlink()
+    write(directory, "fix.py", "x = 3\n")
+    (directory / "image").write_bytes(bytes(range(256)))
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.diff == DiffSize(files=3, added=1, deleted=1)
 
 
 async def test_changes_taken_back_are_no_changes(workspace: GitWorkspace) -> None:
@@ -430,24 +472,6 @@ async def test_without_a_workspace_there_is_nothing_to_keep(workspace: GitWorksp
 # --- pushing ---------------------------------------------------------------------------------
 
 
-async def test_a_push_over_somebody_elses_work_does_not_happen(
-    workspace: GitWorkspace, remote: GitRemote
-) -> None:
-    directory = (await workspace.prepare(ORDER)).directory
-    theirs = remote.commit({"theirs.py": "x"}, "By hand", branch=BRANCH)
-    write(directory, "ours.py", "x")
-    kept = await workspace.keep(ORDER, MESSAGE)
-    assert not kept.is_pushed
-    assert remote.head(BRANCH) == theirs
-    assert f"has moved to {theirs[:12]}" in kept.problem
-    assert kept.sha is not None
-    fetched = f"git fetch {directory.parent / 'handover.git'} {kept.sha}"
-    assert fetched in kept.problem
-    git(remote.person, *fetched.split()[1:])  # the line works as it stands
-    assert git(remote.person, "show", "FETCH_HEAD:ours.py") == "x"
-    assert not await workspace.remove(ORDER.agent)
-
-
 async def test_somebody_who_went_on_from_the_kept_work_is_no_problem(
     workspace: GitWorkspace, remote: GitRemote
 ) -> None:
@@ -457,41 +481,6 @@ async def test_somebody_who_went_on_from_the_kept_work_is_no_problem(
     theirs = remote.commit({"theirs.py": "x"}, "By hand", branch=BRANCH)
     kept = await workspace.keep(ORDER, MESSAGE)
     assert (kept.sha, kept.is_pushed, kept.problem) == (theirs, True, "")
-
-
-async def test_refused_workflow_files_become_a_patch(
-    workspace: GitWorkspace, remote: GitRemote
-) -> None:
-    workflow = ".github/workflows/ci.yml"
-    remote.commit({workflow: "on: push\n"}, "CI")
-    checkout = await workspace.prepare(ORDER)
-    remote.on(
-        "update",
-        'git log --format= --name-only "$3" --not --all | grep -q ^.github/workflows/ || exit 0\n'
-        'echo "refusing to allow a GitHub App to create or update workflow" >&2; exit 1',
-    )
-    commit(checkout.directory, workflow, "on: [push, issues]\n", "Change CI")
-    write(checkout.directory, ".github/workflows/new.yml", "on: push\n")
-    write(checkout.directory, "fix.py", "x")
-    kept = await workspace.keep(ORDER, MESSAGE)
-    assert kept.is_pushed
-    assert kept.sha == remote.head(BRANCH)
-    assert ".github/workflows" in kept.problem
-    assert remote.show(BRANCH, workflow) == "on: push"
-    assert remote.show(BRANCH, "fix.py") == "x"
-    patch = agent_directory(checkout.directory.parents[2], ORDER.agent) / "refused.patch"
-    assert str(patch) in kept.problem
-    git(remote.person, "fetch", "-q", "origin")
-    git(remote.person, "checkout", "-q", f"origin/{BRANCH}")
-    git(remote.person, "apply", str(patch))
-    assert (remote.person / workflow).read_text() == "on: [push, issues]\n"
-    assert (remote.person / ".github/workflows/new.yml").exists()
-    assert await workspace.keep(ORDER, MESSAGE) == kept
-    write(checkout.directory, "more.py", "y")
-    more = await workspace.keep(ORDER, MESSAGE)
-    assert more.is_pushed
-    assert remote.show(BRANCH, "more.py") == "y"
-    assert not await workspace.remove(ORDER.agent)
 
 
 async def test_a_protected_branch_is_said_in_plain_words(

@@ -11,9 +11,18 @@ from app.config.operator import OperatorConfig, read_operator
 from app.config.repository import read_repository
 from app.config.yamltree import MAX_DEPTH, MAX_FILE_BYTES, MAX_NODES, Place, parse
 from app.core.plan import ConfigProblem
+from tests.core.test_config_operator import EVERYTHING
 from tests.core.test_config_repository import ALL_DEFAULTS, SEED_002
 
 AGENT = "---\ndescription: Works.\nmax_turns: 3\ntools: [view]\n---\n\nWork.\n"
+MONEY = """\
+circuit_breakers:
+  defaults: {on_limit: {default: warn, max_cost_usd: request_increase}, shadow: [max_turns]}
+  roles: {pm: {preset: qa, max_cost_usd: 0.5, on_limit: pause}}
+budgets:
+- {scope: role, name: feat-dev, window: day, max_cost_usd: 20}
+- {scope: issue, name: 12, window: total, max_cost_usd: 0.01}
+"""
 PIECES = [
     "\t",
     "\n",
@@ -52,7 +61,7 @@ def mutated(draw: st.DrawFn, text: str) -> str:
 
 
 @settings(deadline=None, derandomize=True, max_examples=250)
-@given(mutated(SEED_002) | mutated(ALL_DEFAULTS), mutated(AGENT))
+@given(mutated(SEED_002) | mutated(ALL_DEFAULTS) | mutated(MONEY), mutated(AGENT))
 def test_no_mutation_of_a_repositorys_files_raises_and_every_problem_has_a_place(
     config: str, agent: str
 ) -> None:
@@ -64,9 +73,9 @@ def test_no_mutation_of_a_repositorys_files_raises_and_every_problem_has_a_place
         assert str(problem).isprintable()
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
-@given(st.binary(max_size=60))
-def test_no_bytes_make_the_operators_file_raise(content: bytes) -> None:
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(st.binary(max_size=60) | mutated(EVERYTHING))
+def test_nothing_makes_the_operators_file_raise(content: bytes | str) -> None:
     reading = read_operator(content, "op.yaml")
     assert (reading.config is None) == bool(reading.problems)
 

@@ -7,15 +7,14 @@ from app.config.layers import LIMIT_KEYS, Said, effective_limits
 from app.config.operator import OperatorConfig, read_operator
 from app.config.repository import read_repository
 from app.config.yamltree import Document
-from app.core.limits import CATALOGUE, LimitName, Limits
+from app.core.limits import CATALOGUE, Action, LimitName, Limits
 from app.core.plan import Layer, Origin
-
-OPTIONAL = [name for name, info in CATALOGUE.items() if info.optional]
 
 limits_said = st.fixed_dictionaries(
     {},
     optional={
-        name: st.integers(1, 100) | (st.none() if info.optional else st.nothing())
+        name: st.integers(1, min(100, int(info.most)))
+        | (st.none() if info.optional else st.nothing())
         for name, info in CATALOGUE.items()
     },
 )
@@ -24,7 +23,9 @@ layers_said = st.tuples(*[limits_said] * len(Layer)).map(
         Said(layer, keys, "f", Document()) for layer, keys in zip(Layer, said, strict=True)
     ]
 )
-ceilings_said = st.dictionaries(st.sampled_from(LimitName), st.integers(1, 100))
+ceilings_said = st.fixed_dictionaries(
+    {}, optional={name: st.integers(1, min(100, int(CATALOGUE[name].most))) for name in LimitName}
+)
 
 
 @settings(deadline=None, derandomize=True, max_examples=200)
@@ -53,26 +54,43 @@ def test_nothing_passes_a_ceiling_and_nothing_below_it_is_touched(
             assert (after, origins[name].capped_by) == (before, None)
         else:
             assert (after, origins[name].capped_by) == (ceiling, "ceiling")
+    assert limits.ceilings == ceilings
 
 
-def test_the_five_layers_in_order() -> None:
+def test_the_six_layers_in_order() -> None:
     operator = read_operator(
         "defaults: {max_turns: 2, max_tool_calls: 2, max_iterations: 2, summary_wait: 2}\n", "op"
     ).config
     assert operator is not None
     config = (
         "circuit_breakers:\n"
-        "  defaults: {max_tool_calls: 3, max_iterations: 3, summary_wait: 3}\n"
-        "  roles: {pm: {max_iterations: 4, summary_wait: 4}}\n"
+        "  defaults: {max_tool_calls: 3, max_depth: 3, max_iterations: 3, summary_wait: 3}\n"
+        "  roles: {pm: {preset: interactive, max_iterations: 4, summary_wait: 4}}\n"
     )
     agent = "---\nsummary_wait: 5\n---\nPlan."
     plan = read_repository({"config.yaml": config, "agents/pm.md": agent}, operator).plan
     assert plan is not None
     pm = plan.roles["pm"]
+    pauses = (LimitName.MAX_TOOL_CALLS_PER_TURN, LimitName.MAX_CONSECUTIVE_TOOLS)
     assert pm.limits == Limits(
-        max_active_duration=600, max_turns=2, max_tool_calls=3, max_iterations=4, summary_wait=5
+        max_active_duration=600,
+        max_turns=2,
+        max_tool_calls=3,
+        max_depth=3,
+        max_tool_calls_per_turn=20,
+        max_consecutive_tools=10,
+        max_iterations=4,
+        summary_wait=5,
+        actions=dict.fromkeys(pauses, Action.PAUSE),
     )
-    keys = ("max_active_duration", "max_turns", "max_tool_calls", "max_iterations", "summary_wait")
+    keys = (
+        "max_active_duration",
+        "max_turns",
+        "max_tool_calls",
+        "max_consecutive_tools",
+        "max_iterations",
+        "summary_wait",
+    )
     assert [pm.origins[key].layer for key in keys] == list(Layer)
 
 

@@ -6,7 +6,7 @@ from app.config.builtin import BUILT_IN_ROLES, built_in_roles
 from app.config.operator import OperatorConfig, read_operator
 from app.config.repository import RepositoryReading, read_repository
 from app.core.limits import Limits
-from app.core.plan import Layer, Origin, RepositoryPlan
+from app.core.plan import Layer, Origin, RepositoryPlan, RoleKind
 from app.core.testruns import SuiteRules
 from app.core.trust import Permission, TrustRules
 
@@ -49,6 +49,7 @@ trust:
   start: write                  # least permission of the sender: admin | maintain | write | triage
   logins: []                    # further people, by login
   bots: []                      # exact logins of Apps; still checked; '*' is an error
+  teams: []                     # everybody in them, as org/team
 circuit_breakers:               # seed 002's block works here verbatim
   defaults:
     max_iterations: 5
@@ -56,6 +57,19 @@ circuit_breakers:               # seed 002's block works here verbatim
     max_turns: 50
     max_active_duration: 7200
     max_sleep_duration: 86400
+    max_model_calls: null
+    max_tokens: null
+    max_output_tokens_per_call: 8192
+    max_cost_usd: null
+    max_planning_cost_usd: null
+    max_execution_cost_usd: null
+    max_consecutive_tools: null
+    max_tool_calls_per_turn: null
+    max_repeated_errors: 3
+    max_repeated_calls: 5
+    max_spawns: 10
+    max_depth: 2
+    max_idle_duration: 900
     warning_threshold: 0.80
     summary_wait: 60            # seconds to summarise after a trip
     max_review_wait: 604800
@@ -140,7 +154,7 @@ def test_everything_said_arrives_in_the_plan() -> None:
     plan = planned(
         """
 triggers: {labels: {bug: bug-fix, on: pm}, events: {issues.opened: pm}}
-trust: {start: maintain, logins: [octocat], bots: ["dependabot[bot]"]}
+trust: {start: maintain, logins: [octocat], bots: ["dependabot[bot]"], teams: [octo/core]}
 circuit_breakers: {defaults: {max_turns: null, iteration_mode: test_runs}}
 roles:
   bug-fix: {model: "openai:gpt-5", tools: [bash, view], setup: ["make install"]}
@@ -152,7 +166,9 @@ enabled: false
     )
     fixer = plan.roles["bug-fix"]
     assert (plan.labels, plan.events) == ({"bug": "bug-fix", "on": "pm"}, {"issues.opened": "pm"})
-    assert plan.trust == TrustRules(Permission.MAINTAIN, ("octocat",), ("dependabot[bot]",))
+    assert plan.trust == TrustRules(
+        Permission.MAINTAIN, ("octocat",), ("dependabot[bot]",), ("octo/core",)
+    )
     assert (fixer.limits.max_turns, fixer.limits.iteration_mode) == (None, "test_runs")
     assert (fixer.model, fixer.tools) == ("openai:gpt-5", ("bash", "view"))
     assert fixer.setup == ("make install",)
@@ -175,18 +191,20 @@ MISTAKES = {
     "budgets: *a": "1:10: budgets: aliases are not supported: write the value out",
     "enabled: !!bool true": "1:10: enabled: tags are not supported: leave the !… out",
     "1: 2": "1:1: a key must be text, not 1: write it in quotes",
-    "budgets: [x]": "1:10: budgets: not supported by this version: a list "
-    "(leave it out, or write [])",
+    "budgets: [x]": '1:11: budgets[0]: must be a mapping (key: value), not text "x"',
     "trust: {start: reed}": '1:16: trust.start: unknown permission "reed" '
     "(known: admin, maintain, write, triage)",
     "trust: {bots: ['*']}": '1:16: trust.bots[0]: "*" would let other Apps in: '
     "name each App's exact login",
     "trust: {logins: x}": '1:17: trust.logins: must be a list, not text "x"',
+    "trust: {teams: [leads]}": "1:17: trust.teams[0]: must be a team with its organization "
+    '(octo/leads), not "leads"',
     "trust:\n  logins:\n  - a b": '3:5: trust.logins[0]: must be a login, not "a b"',
     "triggers: {labels: {'squadron:pm': pm}}": "1:21: triggers.labels.squadron:pm: "
     "squadron:<role> always starts that role: leave it out",
     "triggers: {events: {push: pm}}": "1:21: triggers.events.push: not supported by this version: "
-    'event "push" (known: issues.opened, issues.reopened)',
+    'event "push" (known: issues.opened, issues.reopened, pull_request.opened, '
+    "pull_request.reopened, pull_request.ready_for_review, pull_request.synchronize)",
     "triggers: {labels: {x: Y}}": "1:24: triggers.labels.x: a role's name has lower-case letters, "
     "digits and single hyphens, starts with a letter, and has at most 40 characters (like bug-fix)",
     "circuit_breakers: {defaults: {max_tool_cals: 3}}": f"1:31: {LIMIT}.max_tool_cals: "
@@ -215,10 +233,6 @@ MISTAKES = {
     "must be 0 to 600",
     "circuit_breakers: {defaults: {iteration_mode: x}}": f"1:47: {LIMIT}.iteration_mode: "
     "must be 'fix_cycles' or 'test_runs', not text \"x\"",
-    "circuit_breakers: {defaults: {on_limit: {default: escalate}}}": f"1:41: {LIMIT}.on_limit: "
-    'not supported by this version: a mapping (leave it out, or write "escalate")',
-    "circuit_breakers: {defaults: {max_cost_usd: 5}}": f"1:45: {LIMIT}.max_cost_usd: "
-    "not supported by this version: 5 (leave it out, or write null)",
     "branch_naming: x/{rol}/{issue}": "1:16: branch_naming: unknown placeholder {rol} "
     "(did you mean role?)",
     "branch_naming: x/{role}": "1:16: branch_naming: must contain {issue}, "
@@ -231,13 +245,19 @@ MISTAKES = {
     "expected '}' before end of string",
     "escalation: {mention: [octocat]}": "1:24: escalation.mention[0]: must be @user or @org/team, "
     'not "octocat"',
-    "escalation: {max_issue_depth: 4}": "1:31: escalation.max_issue_depth: "
-    "not supported by this version: 4 (leave it out, or write 3)",
     "escalation: {labels: [Bug]}\ntriggers: {labels: {bug: pm}}": "1:23: escalation.labels[0]: "
     "this label would start an agent",
     'test_commands: {add: ["a \'b"]}': "1:23: test_commands.add[0]: cannot be split into words: "
     "No closing quotation",
     "test_commands: {add: ['']}": "1:23: test_commands.add[0]: a command has 1 to 2000 characters",
+    "circuit_breakers: {defaults: {max_turns: 99999999999999999999999}}": f"1:42: {LIMIT}."
+    "max_turns: must be 1 to 100000, not 99999999999999999999999",
+    "circuit_breakers: {defaults: {max_cost_usd: 99999999999999999999999}}": f"1:45: {LIMIT}."
+    "max_cost_usd: must be 0.01 to 1000000, not 1e+23",
+    f"circuit_breakers: {{defaults: {{max_turns: {'9' * 5_000}}}}}": f"1:42: {LIMIT}."
+    "max_turns: a whole number has at most 40 digits",
+    "budgets:\n- {scope: role, name: feat-dv, window: day, max_cost_usd: 20}": "2:23: "
+    "budgets[0].name: there is no role feat-dv (did you mean feat-dev?)",
     'branch_naming: "\\0{issue}"': "1:16: branch_naming: control characters are not allowed "
     "in a text",
 }
@@ -254,16 +274,16 @@ def test_a_mistake_outside_a_role_is_said_with_its_place_and_leaves_no_plan(
 
 
 ROLE_MISTAKES = {
-    "{runtime: copilot}": "1:27: roles.custom.runtime: "
-    "not supported by this version: runtime copilot (use embedded)",
     "{runtime: embeded}": '1:27: roles.custom.runtime: unknown runtime "embeded" '
     "(did you mean embedded?)",
     "{model: gpt-5}": "1:25: roles.custom.model: "
     'must be provider:name (like openai:gpt-5), not "gpt-5"',
     "{model: 'opnai:gpt-5'}": '1:25: roles.custom.model: unknown provider "opnai" '
     "(did you mean openai?)",
-    "{planning_model: 'openai:x'}": "1:34: roles.custom.planning_model: not supported by this "
-    'version: text "openai:x" (leave it out, or write null)',
+    "{planning_model: gpt-5}": "1:34: roles.custom.planning_model: "
+    'must be provider:name (like openai:gpt-5), not "gpt-5"',
+    "{max_turns: 3}": "1:18: roles.custom.max_turns: unknown key: "
+    "write it under circuit_breakers.roles.<role>, or in the agent file",
     "{tools: [veiw]}": '1:26: roles.custom.tools[0]: unknown tool "veiw" (did you mean view?)',
     "{tools: [report_complete]}": "1:26: roles.custom.tools[0]: "
     "report_complete is always there: leave it out",
@@ -274,6 +294,10 @@ ROLE_MISTAKES = {
     "name a file inside it",
     "{agent: agents/pm.txt}": "1:25: roles.custom.agent: must be the path of a .md file "
     'inside .squadron/, not "agents/pm.txt"',
+    "{agent: prompts/custom.md}": "1:25: roles.custom.agent: must be a file in agents/, as in "
+    'agents/NAME.md, not "prompts/custom.md"',
+    "{agent: agents/sub/custom.md}": "1:25: roles.custom.agent: must be a file in agents/, as in "
+    'agents/NAME.md, not "agents/sub/custom.md"',
     "{agent: agents/custm.md}": "1:25: roles.custom.agent: "
     "there is no file .squadron/agents/custm.md (did you mean agents/custom.md?)",
     "[]": "1:17: roles.custom: must be a mapping (key: value), not a list",
@@ -290,7 +314,21 @@ def test_a_mistake_inside_a_role_breaks_that_role_only(block: str, problem: str)
     assert tuple(reading.plan.roles) == BUILT_IN_ROLES
 
 
+MISPLACED = "the frontmatter must begin with a line `---` at the very top"
+
 AGENT_FILE_MISTAKES = {
+    " ---\nmax_turns: 3\n---\nx": f"1:2: {MISPLACED}",
+    "--- # head\nmax_turns: 3\n---\nx": f"1:1: {MISPLACED}",
+    "----\nmax_turns: 3\n----\nx": f"1:1: {MISPLACED}",
+    "+++\nmax_turns = 3\n+++\nx": f"1:1: {MISPLACED}",
+    "\n\n ---\nmax_turns: 3\n---\nx": f"3:2: {MISPLACED}",
+    "<!-- ours -->\n---\nmax_turns: 3\n---\nx": f"2:1: {MISPLACED}",
+    "<!-- a\nb -->\n\n<!-- c -->---\nmax_turns: 3\n---\nx": f"4:11: {MISPLACED}",
+    "\ufeff\ufeff---\nmax_turns: 3\n---\nx": f"1:2: {MISPLACED}",
+    "max_turns: 3\n---\nx": f"1:1: {MISPLACED}",
+    "# Role\n\n---\nmax_turns: 3\n---\nx": f"3:1: {MISPLACED}",
+    "\n\n---\nmax_turns: none\n---\nx": '4:12: max_turns: must be a whole number, not text "none"',
+    "---\rmax_turns: none\r---\rx": '2:12: max_turns: must be a whole number, not text "none"',
     "---\nmax_turns: 3": "1:1: the frontmatter has no closing --- line",
     "---\na: [\n---\nx": "2:5: not YAML: expected the node content, but found '<stream end>', "
     "while parsing a flow node",
@@ -327,7 +365,7 @@ def test_a_role_with_neither_agent_file_nor_built_in_definition_is_broken(
     reading = read(config)
     assert lines(reading) == [
         f"config.yaml:{place}: the role nosuch has no agent file .squadron/agents/nosuch.md "
-        "and is not built in (known: bug-fix, feat-dev, pm, pr-review, security-review)"
+        "and is not built in (known: bug-fix, feat-dev, pm, pr-review, researcher, security-review)"
     ]
     assert reading.plan is not None
     assert set(reading.plan.broken) == {"nosuch"}
@@ -401,6 +439,63 @@ def test_a_review_role_cannot_be_given_tools_that_write() -> None:
     assert planned("", pr_review="Review.").roles["pr-review"].tools == ("view",)
 
 
+def test_a_role_of_ones_own_may_review() -> None:
+    own = planned("", style="---\nkind: review\n---\nLook at the style.").roles["style"]
+    assert (own.kind, own.tools) == (RoleKind.REVIEW, ("view",))
+    kinds = {name: role.kind for name, role in planned("").roles.items()}
+    reviewers = {name for name, kind in kinds.items() if kind is RoleKind.REVIEW}
+    assert reviewers == {"pr-review", "security-review"}
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        (
+            "roles: {pr-review: {kind: work}}",
+            "1:27: roles.pr-review.kind: the built-in role pr-review is of kind review: leave it"
+            " out",
+        ),
+        (
+            "roles: {feat-dev: {kind: review}}",
+            "1:26: roles.feat-dev.kind: the built-in role feat-dev is of kind work: leave it out",
+        ),
+        (
+            "roles: {feat-dev: {kind: revue}}",
+            '1:26: roles.feat-dev.kind: unknown kind "revue" (did you mean review?)',
+        ),
+        (
+            "roles: {pr-review: {setup: [make]}}",
+            "1:28: roles.pr-review.setup: a review role runs nothing, for what it reads may be a"
+            " stranger's: leave it out",
+        ),
+        (
+            "roles: {feat-dev: {may_label: [bug]}}",
+            "1:31: roles.feat-dev.may_label: only a role of kind triage sets labels",
+        ),
+    ],
+)
+def test_a_role_has_nothing_that_its_kind_cannot_have(config: str, problem: str) -> None:
+    assert lines(read(config)) == [f"config.yaml:{problem}"]
+
+
+@pytest.mark.parametrize(
+    ("event", "role", "works_on"),
+    [
+        ("issues.opened", "pr-review", "pull requests"),
+        ("pull_request.synchronize", "pm", "issues"),
+    ],
+)
+def test_an_event_starts_only_a_role_that_works_on_what_it_is_about(
+    event: str, role: str, works_on: str
+) -> None:
+    reading = read(f"triggers: {{events: {{{event}: {role}}}}}")
+    at = f"config.yaml:1:{21 + len(event) + 2}"
+    assert lines(reading) == [
+        f"{at}: triggers.events.{event}: {role} works on {works_on}, so this event never starts it"
+    ]
+    assert reading.plan is None
+
+
 def test_null_leaves_a_setting_to_the_layer_below() -> None:
     plan = planned(
         "roles: {pm: {tools: null, model: 'openai:a'}}", pm="---\nmodel: null\n---\nPlan."
@@ -424,6 +519,52 @@ def test_a_model_has_to_be_on_the_operators_list() -> None:
     assert reading.plan.roles["pm"].model == "openai:gpt-5"
 
 
+def test_the_planning_model_has_to_be_on_the_operators_list_too() -> None:
+    operator = read_operator("models: ['openai:*']", "operator.yaml").config
+    assert operator is not None
+    config = (
+        "roles:\n  pm: {planning_model: 'openai:big', model: 'openai:small'}\n"
+        "  bug-fix: {planning_model: 'anthropic:big'}\n"
+    )
+    reading = read_repository({"config.yaml": config}, operator)
+    assert lines(reading) == [
+        "config.yaml:3:29: roles.bug-fix.planning_model: anthropic:big is not on the operator's "
+        "list (allowed: openai:*)"
+    ]
+    assert reading.plan is not None
+    pm = reading.plan.roles["pm"]
+    assert (pm.planning_model, pm.model) == ("openai:big", "openai:small")
+    assert reading.plan.roles["feat-dev"].planning_model is None
+
+
+def test_the_script_that_prepares_workspaces_is_known_as_it_was_written() -> None:
+    script = "pip install -r requirements.txt\n# grüße\n"
+    for content in (script, script.encode()):
+        plan = read_repository({"setup.sh": content}, OperatorConfig()).plan
+        assert plan is not None and plan.setup_script == script
+    without = read_repository({"agents/setup.sh": script}, OperatorConfig()).plan
+    assert without is not None and without.setup_script == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"#" * 100_000, ""),
+        (b"#" * 100_001, "larger than 100 kB, or no text"),
+        (b"true\0", "larger than 100 kB, or no text"),
+        (b"\xff", "not UTF-8"),
+    ],
+)
+def test_a_script_that_no_shell_can_be_given_is_a_mistake(content: bytes, why: str) -> None:
+    files: dict[str, str | bytes] = {"setup.sh": content, "config.yaml": "trust: {x: 1}"}
+    reading = read_repository(files, OperatorConfig())
+    assert [line for line in lines(reading) if "setup.sh" in line] == (
+        [f"setup.sh:1:1: {why}"] if why else []
+    )
+    alone = read_repository({"setup.sh": content}, OperatorConfig())
+    assert (alone.plan is None) == bool(why)
+
+
 def test_config_yml_is_said_to_be_misnamed() -> None:
     reading = read_repository({"config.yml": "enabled: false"}, OperatorConfig())
     assert lines(reading) == [
@@ -432,39 +573,54 @@ def test_config_yml_is_said_to_be_misnamed() -> None:
     assert reading.plan is None
 
 
-def test_the_operators_file_is_as_strict() -> None:
-    reading = read_operator(
-        "defaults: {max_turns: 0}\nceilings: {max_turn: 3, max_active_duration: null}\n"
-        "sandbox: {mode: required}\nworkers: {agents: 65}\nreconciliation_interval: 0\n"
-        "pricing: {m: {input: -1}}\non_unmeasurable: stop\n",
-        "op.yaml",
-    )
-    assert reading.config is None
-    assert [str(problem) for problem in reading.problems] == [
-        "op.yaml:1:23: defaults.max_turns: must be 1 to 100000, not 0",
-        "op.yaml:2:12: ceilings.max_turn: unknown key (did you mean max_turns?)",
-        "op.yaml:3:10: sandbox: not supported by this version: a mapping "
-        '(leave it out, or write {"mode": "off"})',
-        "op.yaml:4:19: workers.agents: must be at most 64, not 65",
-        "op.yaml:5:26: reconciliation_interval: must be at least 1, not 0",
-        "op.yaml:6:14: pricing.m.output: must be given",
-        "op.yaml:6:22: pricing.m.input: must be at least 0, not -1",
-        'op.yaml:7:18: on_unmeasurable: not supported by this version: text "stop" '
-        '(leave it out, or write "warn")',
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "---\nmax_turns: 3\n---\nWork.",
+        "\n \n---\nmax_turns: 3\n---\nWork.",
+        "---\rmax_turns: 3\r---\rWork.\r",
+        "\r\n---\r\nmax_turns: 3\r\n---\r\nWork.\r\n",
+        "\ufeff---\nmax_turns: 3\n---\nWork.",
+    ],
+)
+def test_blank_lines_and_any_line_ends_lose_no_limit(agent: str) -> None:
+    role = planned("", scout=agent).roles["scout"]
+    assert (role.limits.max_turns, role.prompt) == (3, "Work.")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Work.",
+        "# Scout\n\nLook.\n\n---\n\nSay what you saw.",
+        "Look\n---\nand see.\n\n---\nmax_turns: 3 is a limit.",
+        "<!-- ours -->\n# Scout",
+        "You set limits:\n```yaml\n---\nmax_turns: 3\n---\n```",
+        "```\nmax_turns: 3\n```\nis a limit.",
+        "* * *\nLook.",
+        "max_turns is a limit.",
+    ],
+)
+def test_a_prompt_without_frontmatter_is_taken_as_it_is(prompt: str) -> None:
+    assert planned("", scout=prompt).roles["scout"].prompt == prompt
+
+
+def test_the_default_agent_file_may_be_named_and_need_not_be_there() -> None:
+    """EXAMPLES: "default: agents/<role>.md, else the built-in definition"."""
+    plan = planned("roles: {bug-fix: {agent: agents/bug-fix.md}}")
+    assert plan.roles["bug-fix"].prompt == built_in_roles()["bug-fix"].prompt
+    assert lines(read("roles: {bug-fix: {agent: agents/fix.md}}")) == [
+        "config.yaml:1:26: roles.bug-fix.agent: there is no file .squadron/agents/fix.md"
+    ]
+    assert lines(read("roles: {scout: {agent: agents/scout.md}}")) == [
+        "config.yaml:1:24: roles.scout.agent: there is no file .squadron/agents/scout.md"
     ]
 
 
-def test_the_operators_file_says_everything() -> None:
-    reading = read_operator(
-        "ceilings: {max_turns: 9}\nmodels: ['a:*']\nsandbox: {mode: off}\n"
-        "pricing: {m: {input: 1.0, output: 5, cache_read: 0.1}}\nworkers: {agents: 2}\n"
-        "rate: {starts_per_user_per_hour: 100}\nreconciliation_interval: 7\n"
-        "alerts: {cost_usd_per_hour: 10, trips_per_hour: 5, webhook: null}\n",
-        "op.yaml",
+def test_a_budget_may_name_every_role_that_there_is() -> None:
+    budgets = "budgets:\n" + "".join(
+        f"- {{scope: role, name: {role}, window: day, max_cost_usd: 1}}\n"
+        for role in (*BUILT_IN_ROLES, "scout", "broken")
     )
-    assert reading.problems == ()
-    config = reading.config
-    assert config is not None
-    assert (config.ceilings, config.models) == ({"max_turns": 9}, ("a:*",))
-    assert (config.reconciliation_interval_seconds, config.worker_agents) == (7, 2)
-    assert (config.pricing["m"].output, config.pricing["m"].cache_read) == (5, 0.1)
+    reading = read(budgets, scout="Look.", broken="")
+    assert [line.split(":")[0] for line in lines(reading)] == ["agents/broken.md"]

@@ -8,38 +8,39 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from app.core.counters import Counters, active_until, amounts, fold, seconds
+from app.core.counters import Counters, active_until, fold, seconds, used_of
 from app.core.events import (
     AgentEvent,
     Finished,
     Kept,
+    ModelCalled,
+    Raised,
     SegmentEnded,
     SegmentStarted,
     Slept,
+    Spoke,
     Summarised,
+    TakenAway,
     Ticked,
     ToolDenied,
     ToolEnded,
+    TurnAsked,
     Waits,
     Woken,
 )
 from app.core.limits import LimitName, Limits
-from tests.core.strategies import (
-    EXAMPLES,
-    FEWER_EXAMPLES,
-    NO_LIMITS,
-    START,
-    SUITES,
-    Life,
+from tests.core.life import Life, begun
+from tests.core.random_lives import (
     Step,
-    after_seconds,
-    begun,
+    all_limits,
     contents,
+    lived,
     outcomes,
     small_limits,
     step_lists,
     take,
 )
+from tests.core.strategies import EXAMPLES, FEWER_EXAMPLES, NO_LIMITS, SUITES, after_seconds
 
 
 def active_seconds(log: list[AgentEvent]) -> float:
@@ -47,24 +48,30 @@ def active_seconds(log: list[AgentEvent]) -> float:
     return fold(log).active.total_seconds()
 
 
-def started(at_seconds: float, attempt: int = 1) -> SegmentStarted:
+def asleep_seconds(counters: Counters, at_seconds: float) -> float:
+    """How long the present sleep has lasted."""
+    at = after_seconds(at_seconds)
+    return used_of(LimitName.MAX_SLEEP_DURATION, Limits(), counters, at)
+
+
+def started(at_seconds: float, attempt: int = 1) -> AgentEvent:
     return SegmentStarted(at=after_seconds(at_seconds), segment=0, attempt=attempt)
 
 
-def ended(at_seconds: float) -> SegmentEnded:
+def ended(at_seconds: float) -> AgentEvent:
     return SegmentEnded(at=after_seconds(at_seconds), why="closed")
 
 
-def ticked(at_seconds: float) -> Ticked:
+def ticked(at_seconds: float) -> AgentEvent:
     return Ticked(at=after_seconds(at_seconds))
 
 
-def slept(at_seconds: float, waits_for: Waits = Waits.BLOCKER) -> Slept:
+def slept(at_seconds: float, waits_for: Waits = Waits.BLOCKER) -> AgentEvent:
     at = after_seconds(at_seconds)
     return Slept(at=at, waits_for=waits_for, blocked_by=(), reason="a question")
 
 
-def woken(at_seconds: float) -> Woken:
+def woken(at_seconds: float) -> AgentEvent:
     return Woken(at=after_seconds(at_seconds), why="a comment", by="mona")
 
 
@@ -83,6 +90,11 @@ def test_a_sleep_stops_the_clock_by_itself() -> None:
 def test_nothing_is_counted_after_the_end() -> None:
     finished = Finished(at=after_seconds(10), why="merged")
     assert active_seconds([started(0), finished, ticked(500)]) == 10
+
+
+def test_nothing_is_counted_once_the_work_was_taken_away() -> None:
+    taken = TakenAway(at=after_seconds(10), why="#12 was closed.")
+    assert active_seconds([started(0), taken, ended(500)]) == 10
 
 
 def test_after_a_crash_the_time_without_a_process_counts_nothing() -> None:
@@ -104,8 +116,13 @@ def test_each_event_carries_the_clock_forward() -> None:
 
 def test_a_clock_that_is_set_back_counts_nothing_and_takes_nothing_away() -> None:
     log = [started(0), ticked(50), ticked(10), ticked(40), ticked(51)]
-    assert active_seconds(log) == 51
-    assert fold([started(0), ticked(50), ticked(10)]).clock == after_seconds(50)
+    assert active_seconds(log) == 50 + (51 - 10), "time goes on from there"
+    assert fold([started(0), ticked(50), ticked(10)]).clock == after_seconds(10)
+
+
+def test_events_that_come_out_of_order_count_no_time_twice() -> None:
+    assert active_seconds([started(0), ticked(50), ticked(45), ticked(51)]) == 51
+    assert active_seconds([started(0), ticked(50), ticked(44.999), ticked(51)]) == 56.001
 
 
 def test_a_segment_that_starts_before_the_last_instant_counts_from_its_start() -> None:
@@ -127,8 +144,7 @@ def test_active_time_runs_on_until_the_instant_of_the_question() -> None:
 @pytest.mark.parametrize("waits_for", [Waits.BLOCKER, Waits.ANSWER])
 def test_each_sleep_is_measured_by_itself(waits_for: Waits) -> None:
     def asleep(log: list[AgentEvent], at_seconds: float) -> float:
-        used = amounts(fold(log), Limits(), after_seconds(at_seconds))
-        return used[LimitName.MAX_SLEEP_DURATION]
+        return asleep_seconds(fold(log), at_seconds)
 
     first = [started(0), ended(5), slept(5, waits_for)]
     assert asleep(first, 65) == 60
@@ -141,8 +157,7 @@ def test_each_sleep_is_measured_by_itself(waits_for: Waits) -> None:
 def test_waiting_for_a_review_is_no_sleep() -> None:
     counters = fold([started(0), ended(5), slept(5, Waits.REVIEW)])
     assert counters.asleep_since is None
-    used = amounts(counters, Limits(), after_seconds(900))
-    assert used[LimitName.MAX_SLEEP_DURATION] == 0
+    assert asleep_seconds(counters, 900) == 0
 
 
 @pytest.mark.parametrize(
@@ -207,8 +222,50 @@ def test_nothing_shrinks_whatever_order_and_clock(drawn: list[tuple[object, int]
         assert after.active - before.active <= timedelta(seconds=2_000)
         assert after.warned >= before.warned
         before = after
-    asleep = amounts(before, Limits(), START)[LimitName.MAX_SLEEP_DURATION]
-    assert asleep >= 0
+    assert asleep_seconds(before, 0) >= 0
+
+
+NEVER_SHRINK = (
+    "tool_calls",
+    "turns",
+    "test_runs",
+    "model_calls",
+    "input_tokens",
+    "output_tokens",
+    "tokens",
+    "cost_nanousd",
+    "planning_nanousd",
+    "execution_nanousd",
+    "unpriced_calls",
+    "spawns",
+    "levels",
+    "review_rounds",
+    "active",
+)
+MAY_SHRINK_AT: dict[str, tuple[type[AgentEvent], ...]] = {
+    "fix_cycles": (ToolEnded,),
+    "open_calls": (ModelCalled, SegmentStarted),
+    "calls_since_text": (Spoke, Raised, Woken),
+    "calls_in_turn": (TurnAsked,),
+    "warned": (Raised,),
+    "passed": (Raised,),
+}
+
+
+@EXAMPLES
+@given(all_limits, step_lists)
+def test_no_counter_shrinks_but_by_what_gives_back(limits: Limits, steps: list[Step]) -> None:
+    before = Counters()
+    for event in lived(limits, steps).log:
+        after = fold([event], before)
+        for name in NEVER_SHRINK:
+            assert getattr(after, name) >= getattr(before, name), (name, event)
+        for name, kinds in MAY_SHRINK_AT.items():
+            if not isinstance(event, kinds):
+                assert getattr(after, name) >= getattr(before, name), (name, event)
+        assert after.fix_cycles >= before.fix_cycles - 1, "one run gives back one cycle"
+        assert after.fix_cycles >= 0
+        before = after
 
 
 class AgentsLife(RuleBasedStateMachine):
@@ -240,7 +297,7 @@ class AgentsLife(RuleBasedStateMachine):
 
     @rule(suite=st.sampled_from(SUITES), content=contents)
     def asks_tests(self, suite: object, content: str) -> None:
-        ran = take(self.life, ("ask tests", (suite, content)))
+        ran = take(self.life, ("ask tests", (suite, content, False)))
         assert ran is not None
         self.tools_that_ran += ran.allowed
 

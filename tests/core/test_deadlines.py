@@ -1,17 +1,41 @@
 """Reconciliation's view: who is overdue, at the bound, just before it and just after it."""
 
+import math
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from app.core.counters import Counters, fold
-from app.core.deadlines import GRACE_SECONDS, overdue, review_is_over, seconds_left
-from app.core.events import Layer, SegmentEnded, SegmentStarted, Slept, Waits
+from app.core.deadlines import (
+    GRACE_SECONDS,
+    deaths,
+    overdue,
+    review_is_over,
+    seconds_left,
+    told_to_stop,
+)
+from app.core.events import (
+    AgentEvent,
+    Layer,
+    LostAccess,
+    Passed,
+    Raised,
+    SegmentEnded,
+    SegmentStarted,
+    Slept,
+    Spoke,
+    Trip,
+    Tripped,
+    Waits,
+    Woken,
+)
 from app.core.lifecycle import State
-from app.core.limits import LimitName, Limits
+from app.core.limits import Action, LimitName, Limits
 from tests.core.strategies import START, after_seconds, agent
 
 LIMITS = Limits(max_active_duration=100, max_sleep_duration=1_000, summary_wait=60)
+ACTIVE = LimitName.MAX_ACTIVE_DURATION
 ACTIVE_AND_GRACE = 100 + 60 + GRACE_SECONDS
 
 
@@ -21,7 +45,7 @@ def running_since(seconds: float) -> Counters:
 
 def asleep_since(seconds: float, waits_for: Waits) -> Counters:
     at = after_seconds(seconds)
-    events = [
+    events: list[AgentEvent] = [
         SegmentEnded(at=at, why="blocked"),
         Slept(at=at, waits_for=waits_for, blocked_by=(7,), reason=""),
     ]
@@ -135,4 +159,158 @@ def test_only_a_review_can_be_over(state: State, waits_for: Waits) -> None:
 
 @pytest.mark.parametrize(("at", "left"), [(0, 100.0), (99.5, 0.5), (100, 0.0), (500, 0.0)])
 def test_the_time_that_is_left_never_goes_below_nothing(at: float, left: float) -> None:
-    assert seconds_left(running_since(0), 100, after_seconds(at)) == left
+    assert seconds_left(running_since(0), LIMITS, after_seconds(at)) == left
+
+
+def test_silence_may_end_the_time_that_is_left() -> None:
+    limits = replace(LIMITS, max_idle_duration=30)
+    talking = fold([Spoke(at=after_seconds(50))], running_since(0))
+    assert seconds_left(talking, limits, after_seconds(60)) == 20
+    assert seconds_left(talking, limits, after_seconds(50)) == 30
+    late = fold([Spoke(at=after_seconds(90))], running_since(0))
+    assert seconds_left(late, limits, after_seconds(95)) == 5, "of the 100 active ones"
+
+
+def test_a_raise_gives_more_time() -> None:
+    counters = raised(running_since(0), 40)
+    assert seconds_left(counters, LIMITS, after_seconds(100)) == 40
+
+
+def test_a_ceiling_ends_the_time_that_is_left_before_the_maximum() -> None:
+    limits = replace(LIMITS, ceilings={ACTIVE: 80})
+    assert seconds_left(raised(running_since(0), 1_000), limits, after_seconds(50)) == 30
+
+
+def test_what_only_the_operator_bounds_ends_the_time_that_is_left() -> None:
+    limits = replace(LIMITS, max_idle_duration=None, ceilings={LimitName.MAX_IDLE_DURATION: 30})
+    talking = fold([Spoke(at=START)], running_since(0))
+    assert seconds_left(talking, limits, after_seconds(10)) == 20
+
+
+def test_who_prepares_a_workspace_is_not_silent() -> None:
+    """A setup command may take longer than a session may be silent."""
+    limits = replace(LIMITS, max_idle_duration=3)
+    preparing = fold([SegmentStarted(at=START, segment=0, attempt=1)])
+    assert seconds_left(preparing, limits, after_seconds(60)) == 3, "then it is looked at again"
+
+
+def test_a_bound_that_was_passed_leaves_time_up_to_the_ceiling() -> None:
+    passed = Passed(at=after_seconds(100), limit=ACTIVE, observed=100, maximum=100, shadow=True)
+    counters = fold([passed], running_since(0))
+    without = replace(LIMITS, max_idle_duration=None)
+    assert seconds_left(counters, without, after_seconds(110)) == math.inf
+    under_a_ceiling = replace(without, ceilings={ACTIVE: 150})
+    assert seconds_left(counters, under_a_ceiling, after_seconds(110)) == 40
+
+
+# --- a raise, an action, a ceiling ------------------------------------------------------------
+
+
+def raised(counters: Counters, seconds: float) -> Counters:
+    """More active time, granted by a human."""
+    grant = Raised(at=START, limit=ACTIVE, amount=seconds, maximum=0, by="mona")
+    return fold([grant], counters)
+
+
+def is_due(limits: Limits, counters: Counters, seconds: float) -> bool:
+    return overdue(agent(limits=limits), counters, after_seconds(seconds)) is not None
+
+
+def test_a_raised_agent_is_overdue_later() -> None:
+    counters = raised(running_since(0), 500)
+    assert not is_due(LIMITS, counters, ACTIVE_AND_GRACE + 499.999)
+    trip = overdue(agent(limits=LIMITS), counters, after_seconds(ACTIVE_AND_GRACE + 500))
+    assert trip is not None and trip.maximum == 600
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        replace(LIMITS, actions={ACTIVE: Action.WARN}),
+        replace(LIMITS, default_action=Action.WARN),
+        replace(LIMITS, shadow=frozenset({ACTIVE})),
+    ],
+)
+def test_who_is_only_warned_is_overdue_at_the_ceiling_alone(limits: Limits) -> None:
+    assert not is_due(limits, running_since(0), 10**7)
+    capped = replace(limits, ceilings={ACTIVE: 400})
+    assert not is_due(capped, running_since(0), ACTIVE_AND_GRACE + 299.999)
+    assert is_due(capped, running_since(0), ACTIVE_AND_GRACE + 300)
+
+
+@pytest.mark.parametrize("action", [Action.PAUSE, Action.REQUEST_INCREASE])
+def test_who_should_have_been_paused_and_was_not_is_overdue(action: Action) -> None:
+    """Neither its hook nor its timer works any more."""
+    limits = replace(LIMITS, actions={ACTIVE: action})
+    assert not is_due(limits, running_since(0), ACTIVE_AND_GRACE - 0.001)
+    assert is_due(limits, running_since(0), ACTIVE_AND_GRACE)
+
+
+def test_no_raise_goes_above_a_ceiling() -> None:
+    limits = replace(LIMITS, ceilings={ACTIVE: 120})
+    counters = raised(running_since(0), 10_000)
+    assert not is_due(limits, counters, ACTIVE_AND_GRACE + 19.999)
+    assert is_due(limits, counters, ACTIVE_AND_GRACE + 20)
+
+
+# --- deaths -----------------------------------------------------------------------------------
+
+STARTED = SegmentStarted(at=START, segment=0, attempt=1)
+DIED = SegmentEnded(at=START, why="the runtime died", died=True)
+CLOSED = SegmentEnded(at=START, why="closed")
+ASLEEP = Slept(at=START, waits_for=Waits.ANSWER, blocked_by=(), reason="")
+WOKEN = Woken(at=START, why="a comment", by="mona")
+WORKED = Spoke(at=START)
+
+
+@pytest.mark.parametrize(
+    ("history", "died"),
+    [
+        ([], 0),
+        ([STARTED], 0),
+        ([STARTED, WORKED, DIED], 0),
+        ([STARTED, DIED, STARTED], 1),
+        ([STARTED, STARTED], 1),
+        ([STARTED, DIED, STARTED, WORKED, DIED, STARTED], 2),
+        ([STARTED, DIED, STARTED, CLOSED, STARTED], 0),
+        ([STARTED, DIED, STARTED, ASLEEP, STARTED], 0),
+        ([STARTED, DIED, STARTED, WOKEN, STARTED, STARTED], 1),
+    ],
+)
+def test_deaths_in_a_row_are_counted_until_a_stretch_ends_well(
+    history: list[AgentEvent], died: int
+) -> None:
+    """The one that goes on now has not died; the one before it has."""
+    assert deaths(history) == died
+
+
+TOLD = Tripped(
+    at=after_seconds(5),
+    trip=Trip(
+        limit=ACTIVE,
+        observed=100,
+        maximum=100,
+        layer=Layer.RECONCILIATION,
+        at=after_seconds(5),
+        reason="Enough.",
+    ),
+)
+LOST = LostAccess(at=after_seconds(5), why="suspended")
+BEGUN = SegmentStarted(at=START, segment=0, attempt=1)
+
+
+@pytest.mark.parametrize(
+    ("history", "expected"),
+    [
+        ([], None),
+        ([BEGUN], None),
+        ([BEGUN, LOST], LOST),
+        ([BEGUN, TOLD, Spoke(at=after_seconds(6))], TOLD),
+        ([BEGUN, LOST, BEGUN], None),
+        ([BEGUN, LOST, SegmentEnded(at=after_seconds(7), why="waits for access")], None),
+    ],
+)
+def test_what_a_running_attempt_was_told_to_stop_for(
+    history: list[AgentEvent], expected: Tripped | LostAccess | None
+) -> None:
+    assert told_to_stop(history) == expected

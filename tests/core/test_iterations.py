@@ -1,7 +1,5 @@
 """Iterations: a fix cycle is a test run asked for after one that did not pass and a change."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 
@@ -10,6 +8,9 @@ from app.core.counters import fold
 from app.core.events import SegmentStarted, ToolEnded
 from app.core.limits import LimitName
 from app.core.testruns import Outcome, Suite, covers
+from tests.core.life import Life, begun
+from tests.core.onlooker import fix_cycles, runs_of
+from tests.core.random_lives import Step, lived, step_lists, suite_lists
 from tests.core.strategies import (
     ELSEWHERE,
     EVERYTHING,
@@ -21,13 +22,7 @@ from tests.core.strategies import (
     OTHER_RUNNER,
     SUITES,
     WIDER_OR_SAME,
-    Life,
-    Step,
-    SuiteRun,
-    begun,
-    step_lists,
-    take,
-    test_run_lists,
+    only,
 )
 
 PASSED, FAILED = Outcome.PASSED, Outcome.FAILED
@@ -74,7 +69,7 @@ def edits_and_tests(life: Life, before: str, after: str, outcome: Outcome = FAIL
 
 
 def test_an_edit_and_a_test_run_in_one_command_line_are_a_cycle() -> None:
-    life = begun(replace(NO_LIMITS, max_iterations=3))
+    life = begun(only(max_iterations=3))
     for version in range(4):
         assert edits_and_tests(life, f"v{version}", f"v{version + 1}").allowed
     verdict = edits_and_tests(life, "v4", "v5")
@@ -158,7 +153,7 @@ def test_after_a_pass_the_next_failure_is_a_new_baseline() -> None:
 
 
 def test_passes_count_nothing_however_often_the_code_changes() -> None:
-    life = begun(replace(NO_LIMITS, max_iterations=1))
+    life = begun(only(max_iterations=1))
     for n in range(20):
         assert life.tests(PASSED, content=f"v{n}").answer is Answer.ALLOW
     assert cycles(life) == 0
@@ -166,7 +161,7 @@ def test_passes_count_nothing_however_often_the_code_changes() -> None:
 
 def test_a_pass_does_not_close_the_failure_of_a_wider_run() -> None:
     """`pytest one_easy_test` closes nothing that `pytest` opened."""
-    life = begun(replace(NO_LIMITS, max_iterations=2))
+    life = begun(only(max_iterations=2))
     life.tests(FAILED, EVERYTHING, "v1")
     for n in (2, 3):
         life.tests(PASSED, ONE_FILE, f"v{n} easy")
@@ -236,7 +231,7 @@ def test_two_runs_at_once_each_count_and_each_is_given_back() -> None:
 
 
 def test_two_runs_at_once_cannot_pass_the_maximum_together() -> None:
-    life = begun(replace(NO_LIMITS, max_iterations=1))
+    life = begun(only(max_iterations=1))
     life.tests(FAILED, EVERYTHING, "v1")
     assert life.asks_tests(FOLDER, "v2").allowed
     assert life.asks_tests(ELSEWHERE, "v2").answer is Answer.HALT
@@ -292,7 +287,7 @@ def test_a_fingerprint_that_could_not_be_had_at_the_end_is_the_one_of_the_ask() 
 
 
 def test_the_mode_test_runs_counts_every_run_and_gives_nothing_back() -> None:
-    life = begun(replace(NO_LIMITS, max_iterations=3, iteration_mode="test_runs"))
+    life = begun(only(max_iterations=3, iteration_mode="test_runs"))
     life.tests(PASSED, content="v1")
     life.tests(FAILED, content="v1")
     life.tests(FAILED, content="v1")
@@ -303,53 +298,20 @@ def test_the_mode_test_runs_counts_every_run_and_gives_nothing_back() -> None:
 # --- a second opinion -------------------------------------------------------------------------
 
 
-def counted_by_an_onlooker(runs: list[SuiteRun]) -> int:
-    """Fix cycles by DESIGN's sentence, from the whole history instead of event by event."""
-
-    def was_open(failed: SuiteRun, at: int) -> bool:
-        """Whether the failure had happened by then, and no run as wide had passed since."""
-        return (
-            failed.ended is not None
-            and failed.ended < at
-            and failed.outcome is not PASSED
-            and not any(
-                run.outcome is PASSED
-                and run.ended is not None
-                and failed.ended < run.ended < at
-                and run.suite in WIDER_OR_SAME[failed.suite]
-                for run in runs
-            )
-        )
-
-    def is_cycle(asked: SuiteRun) -> bool:
-        if not any(was_open(run, asked.asked) for run in runs):
-            return False
-        ended = [
-            (run.ended, run.left)
-            for run in runs
-            if run.ended is not None and run.ended < asked.asked and run.outcome is not PASSED
-        ]
-        return max(ended)[1] != asked.content
-
-    return sum(is_cycle(run) for run in runs if run.outcome is not PASSED)
-
-
 @EXAMPLES
-@given(step_lists | test_run_lists)
+@given(step_lists | suite_lists)
 def test_the_fold_counts_as_an_onlooker_counts(steps: list[Step]) -> None:
-    life = begun()
-    for step in steps:
-        take(life, step)
-        assert cycles(life) == counted_by_an_onlooker(list(life.runs.values()))
-        assert life.counters.test_runs == len(life.runs)
+    life = lived(NO_LIMITS, steps)
+    for cut in range(len(life.log) + 1):
+        counters = fold(life.log[:cut])
+        runs = runs_of(life.log[:cut])
+        assert (counters.fix_cycles, counters.test_runs) == (fix_cycles(runs), len(runs))
 
 
 @EXAMPLES
 @given(step_lists)
 def test_a_restart_only_turns_runs_under_way_red(steps: list[Step]) -> None:
-    life = begun()
-    for step in steps:
-        take(life, step)
+    life = lived(NO_LIMITS, steps)
     before = life.counters
     after = fold([SegmentStarted(at=life.now, segment=9, attempt=1)], before)
     assert after.tests.running == ()

@@ -1,33 +1,51 @@
 """README says what the code does: its tables are compared with what they describe."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 
+from app.adapters.github.registration import APP_EVENTS, APP_PERMISSIONS
 from app.adapters.github.tokens import PERMISSIONS
 from app.cli.main import app
 from app.config.operator import read_operator
 from app.config.settings import load_settings
+from app.core.commands import USAGE
 from app.core.lifecycle import State
 from app.core.signals import read
-from docs.regenerate import README, regenerated
+from app.services.dispatch import ACCESS_EVENTS
+from docs.regenerate import CONTRACT, HELD, README, regenerated
+from tests.contract.record import record
 
 ROOT = README.parent
 TEXT = README.read_text(encoding="utf-8")
 PAGES = sorted([README, *ROOT.glob("docs/*.md"), ROOT / "CHANGELOG.md"])
 
-SIGNALS = {
+SIGNALS: dict[str, dict[str, Any]] = {
     "issues": {"action": "labeled", "issue": {"number": 1}, "label": {"name": "bug"}},
-    "issue_comment": {"action": "created", "issue": {"number": 1}, "comment": {"body": "Go on."}},
+    "issue_comment": {
+        "action": "created",
+        "issue": {"number": 1},
+        "comment": {"id": 1, "body": "Go on."},
+    },
+    "check_run": {
+        "action": "requested_action",
+        "check_run": {"id": 1, "external_id": "squadron:octo/demo#1/docs/1:abc"},
+        "requested_action": {"identifier": "stop"},
+    },
+    "repository": {"action": "renamed"},
+    "status": {"state": "failure", "branches": [{"name": "squadron/docs/issue-1"}]},
     "pull_request": {"action": "closed", "pull_request": {"number": 1}},
     "pull_request_review": {
         "action": "submitted",
         "pull_request": {"number": 1},
         "review": {"state": "changes_requested"},
     },
+    "pull_request_review_comment": {"action": "created", "pull_request": {"number": 1}},
     "push": {"ref": "refs/heads/main"},
 }
 """A payload of each event that Squadron acts on."""
@@ -58,8 +76,18 @@ def table(mark: str) -> dict[str, str]:
     return {row[0].strip("`"): row[1] for row in cells}
 
 
-def test_the_limits_are_the_catalogues() -> None:
+def test_the_generated_tables_are_of_what_there_is() -> None:
     assert regenerated(TEXT) == TEXT, "run `python -m docs.regenerate`"
+
+
+def test_the_runtimes_are_told_of_by_a_record_of_exactly_their_contract() -> None:
+    recorded, stories = json.loads(CONTRACT.read_text(encoding="utf-8")), record({})
+    assert list(recorded) == list(stories), "run `python -m tests.contract.record`"
+    for story, runtimes in stories.items():
+        assert recorded[story].keys() == runtimes.keys()
+        for runtime, end in runtimes.items():
+            possible = {HELD, "broken", "not run"} if end == "not run" else {end}
+            assert recorded[story][runtime] in possible, (story, runtime)
 
 
 def test_the_variables_are_those_that_are_read() -> None:
@@ -82,7 +110,7 @@ def test_the_permissions_are_those_that_tokens_are_asked_for() -> None:
     for permissions in PERMISSIONS.values():
         for name, access in permissions.items():
             asked[name] = max(access, asked.get(name, ""), key=["", "read", "write"].index)
-    assert table("permissions") == asked
+    assert table("permissions") == asked == APP_PERMISSIONS
 
 
 def test_the_events_are_those_that_are_acted_on() -> None:
@@ -91,18 +119,25 @@ def test_the_events_are_those_that_are_acted_on() -> None:
         "installation": {"id": 1},
         "sender": {"login": "ada", "type": "User"},
     }
-    assert table("events").keys() == SIGNALS.keys()
+    assert table("events").keys() == SIGNALS.keys() == set(APP_EVENTS)
     for event, payload in SIGNALS.items():
-        assert read(event, {**where, **payload}) is not None, event
+        said = read(event, {**where, **payload})
+        assert said is not None or event in ACCESS_EVENTS, event
 
 
 def test_the_commands_are_all_commands() -> None:
+    group = typer.main.get_group(app)
+    context = typer.Context(group)
     commands = {
         f"squadron {name}{f' {inner}' if inner else ''}"
-        for name, command in typer.main.get_command(app).commands.items()
-        for inner in getattr(command, "commands", {"": None})
+        for name in group.list_commands(context)
+        for inner in getattr(group.get_command(context, name), "commands", {"": None})
     }
     assert table("commands").keys() == commands
+
+
+def test_the_commands_in_comments_are_all_of_them() -> None:
+    assert table("comments") == USAGE
 
 
 def test_the_states_are_all_states() -> None:

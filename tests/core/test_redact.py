@@ -3,6 +3,7 @@
 import base64
 import json
 import string
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -16,7 +17,9 @@ SHORT_TOKEN = "ghs_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 LONG_TOKEN = "ghs_123456_eyJhbGciOiJSUzI1NiJ9." + "aB3-_" * 60 + "." + "Zz9-_" * 35
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAKC\n-----END RSA PRIVATE KEY-----"
 
-FORMS = [
+Form = Callable[[str], str]
+
+FORMS: list[Form] = [
     lambda secret: secret,
     lambda secret: quote(secret, safe=""),
     lambda secret: json.dumps({"token": secret}),
@@ -28,7 +31,7 @@ FORMS = [
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("secret", ['hook secret "ä"\n/?>~', "correct-horse-battery", PEM])
-def test_a_known_secret_is_hidden_in_every_form(secret: str, form: object) -> None:
+def test_a_known_secret_is_hidden_in_every_form(secret: str, form: Form) -> None:
     hidden = redact(f"before {form(secret)} after", [secret])
     assert MASK in hidden
     assert form(secret) not in hidden
@@ -59,6 +62,11 @@ def test_what_has_the_shape_of_a_secret_is_hidden_whole(secret: str, left: str, 
 
 def test_a_key_that_was_cut_off_is_hidden_to_the_end() -> None:
     assert redact(f"key: {PEM[:-20]}") == f"key: {MASK}"
+
+
+def test_nothing_of_a_secret_stays_in_json() -> None:
+    secret = 'a"b\\c"z'
+    assert redact(json.dumps({"key": secret}), [secret]) == json.dumps({"key": MASK})
 
 
 def test_a_secret_that_begins_with_another_is_hidden_whole() -> None:
@@ -101,7 +109,7 @@ def test_no_token_of_any_length_survives(left: str, token: str, right: str) -> N
     st.lists(st.text('abc123/+"\\é', max_size=20), min_size=5, max_size=5),
     st.sampled_from(FORMS),
 )
-def test_no_known_value_survives(secrets: list[str], texts: list[str], form: object) -> None:
+def test_no_known_value_survives(secrets: list[str], texts: list[str], form: Form) -> None:
     text = " ".join(part + form(secret) for part, secret in zip(texts, secrets, strict=False))
     hidden = redact(text, secrets)
     assert not [secret for secret in secrets if secret in hidden or form(secret) in hidden]

@@ -7,38 +7,35 @@ import pytest
 
 from app.core.breaker import LimitUse
 from app.core.counters import fold
-from app.core.events import Kept, Layer, Slept, Tripped, Waits, Warned
+from app.core.events import DiffSize, Held, Kept, Layer, Slept, Tripped, Waits, Warned
 from app.core.lifecycle import State
-from app.core.limits import LimitName, Limits
+from app.core.limits import Action, LimitName, Limits
 from app.core.report import TestRun as ReportedRun
 from app.core.report import report
 from app.core.testruns import Outcome
-from tests.core.strategies import (
-    EVERYTHING,
-    NO_LIMITS,
-    Life,
-    after_seconds,
-    agent,
-    begun,
-)
+from tests.core.life import Life, begun
+from tests.core.strategies import EVERYTHING, NO_LIMITS, after_seconds, agent, only
 
 
-def used(uses: tuple[LimitUse, ...], name: LimitName) -> tuple[float, int]:
+def used(uses: tuple[LimitUse, ...], name: LimitName) -> tuple[float, float]:
     """Observed and maximum of one limit."""
     return next((use.observed, use.maximum) for use in uses if use.name is name)
 
 
-def test_a_running_agent_is_shown_as_of_now() -> None:
+def test_a_running_agent_is_shown_as_of_what_survives_its_process() -> None:
+    """The last stored event was at 60 s: after a `kill -9` at 90 s no figure has become less."""
     limits = Limits(max_tool_calls=10)
     life = begun(limits)
     life.asks_turn()
     for _ in range(8):
         life.asks_tool()
+    life.waits(60)
+    life.ticks()
     shown = report(agent(limits=limits), life.log, after_seconds(90))
     assert used(shown.uses, LimitName.MAX_TOOL_CALLS) == (8, 10)
     assert used(shown.uses, LimitName.MAX_TURNS) == (1, 50)
-    assert used(shown.uses, LimitName.MAX_ACTIVE_DURATION) == (90, 7_200)
-    assert [use.name for use in shown.uses] == list(LimitName)
+    assert used(shown.uses, LimitName.MAX_ACTIVE_DURATION) == (60, 7_200)
+    assert [use.name for use in shown.uses] == [armed.name for armed in limits.armed]
     assert shown.counters == fold(life.log)
     assert [(event.limit, event.observed) for event in shown.warnings] == [("max_tool_calls", 8)]
     assert shown.trigger == "label squadron:bug-fix"
@@ -116,3 +113,70 @@ def test_no_log_no_claims() -> None:
     shown = report(agent(State.QUEUED), [], after_seconds(5))
     assert (shown.trigger, shown.kept, shown.test_runs, shown.warnings) == ("", None, (), ())
     assert not [event for event in begun().log if isinstance(event, Warned)]
+
+
+# --- limits that speak, and what came of the work ---------------------------------------------
+
+CALLS = LimitName.MAX_TOOL_CALLS
+
+
+def test_a_paused_agent_shows_its_hold_and_a_running_one_none() -> None:
+    life = begun(Limits(max_tool_calls=2, default_action=Action.PAUSE))
+    for _ in range(3):
+        life.asks_tool()
+    held = [event.hold for event in life.log if isinstance(event, Held)]
+    assert report(agent(State.PAUSED), life.log, life.now).hold == held[0]
+    assert report(agent(State.ACTIVE), life.log, life.now).hold is None
+
+
+def test_limits_that_let_pass_and_raises_are_shown_in_order() -> None:
+    life = begun(only(max_tool_calls=1, default_action=Action.WARN))
+    for amount in (1, 2):
+        for _ in range(4):
+            life.asks_tool()
+        life.is_granted(CALLS, amount)
+    shown = report(agent(limits=life.limits), life.log, life.now)
+    assert [(event.observed, event.maximum) for event in shown.passed] == [(1, 1), (4, 2)]
+    assert [event.amount for event in shown.raises] == [1, 2]
+
+
+def keeps(life: Life, added: int) -> None:
+    """Work is taken out of the workspace; so many lines are added to the branch by now."""
+    diff = DiffSize(files=1, added=added, deleted=0)
+    life.happens(Kept(at=life.now, sha="a" * 40, pushed=True, problem="", diff=diff))
+
+
+def test_progress_counts_from_the_beginning_until_somebody_grants_more() -> None:
+    life = begun()
+    life.tests(Outcome.FAILED, content="v1")
+    keeps(life, 10)
+    life.tests(Outcome.FAILED, content="v2")
+    progress = report(agent(), life.log, life.now).progress
+    assert progress.grant is None and progress.diff_before is None
+    assert [run.outcome for run in progress.test_runs] == [Outcome.FAILED, Outcome.FAILED]
+    assert progress.diff == DiffSize(files=1, added=10, deleted=0)
+
+
+def test_progress_counts_from_the_last_grant() -> None:
+    life = begun()
+    life.tests(Outcome.FAILED, content="v1")
+    keeps(life, 10)
+    life.is_granted(CALLS, 1)
+    life.is_granted(LimitName.MAX_TURNS, 1)
+    granted = life.log[-1]
+    life.tests(Outcome.PASSED, content="v2")
+    keeps(life, 30)
+    progress = report(agent(), life.log, life.now).progress
+    assert progress.grant == granted
+    assert [(run.outcome, run.changed) for run in progress.test_runs] == [(Outcome.PASSED, True)]
+    assert (progress.diff, progress.diff_before) == (
+        DiffSize(files=1, added=30, deleted=0),
+        DiffSize(files=1, added=10, deleted=0),
+    )
+
+
+def test_no_work_is_no_progress() -> None:
+    life = begun()
+    life.is_granted(CALLS, 1)
+    progress = report(agent(), life.log, life.now).progress
+    assert (progress.test_runs, progress.diff, progress.diff_before) == ((), None, None)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app import ports
 from app.core.retry import (
+    ASK_AGAIN_AFTER,
     MAX_ATTEMPTS_RATE_LIMITED,
     MAX_ATTEMPTS_UNREACHABLE,
     MAX_BACKOFF,
@@ -19,6 +20,7 @@ from app.core.retry import (
     RetryAt,
     Unreachable,
     after,
+    ask_again,
 )
 from app.services.failures import failure_of
 
@@ -98,3 +100,11 @@ def test_failures_of_the_port_become_failures_of_the_core() -> None:
     assert failure_of(ports.RateLimited("slow down", NOW)) == RateLimited("slow down", NOW)
     assert failure_of(ports.Refused("gone", 410)) == Refused("gone")
     assert failure_of(ports.Unreachable("502")) == Unreachable("502")
+
+
+def test_what_was_refused_is_asked_for_again_seldom_and_not_for_ever() -> None:
+    instants = [ask_again(refusals, NOW) for refusals in range(1, 20)]
+    waits = [at - NOW for at in instants if at is not None]
+    minutes = [wait.total_seconds() / 60 for wait in waits]
+    assert minutes == [1 / 6, 1, 5, 30, 120, 360, 720] and len(waits) == len(ASK_AGAIN_AFTER)
+    assert instants[len(waits) :] == [None] * (19 - len(waits))

@@ -3,7 +3,7 @@
 import gzip
 import json
 from copy import deepcopy
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.remarks import CommentKind
 from app.core.signals import (
-    ChangesRequested,
     Commented,
+    CommentEdited,
+    CommitFailed,
     DefaultBranchPushed,
     IssueAssigned,
+    IssueChangedHands,
     IssueClosed,
     IssueLabelled,
     IssueOpened,
     PullRequestClosed,
+    PullRequestJudged,
+    PullRequestLabelled,
+    PullRequestPushed,
     Signal,
     read,
 )
@@ -35,7 +41,7 @@ EVENTS = sorted({example["event"] for example in GITHUBS_EXAMPLES})
 
 def example(event: str, action: str) -> dict[str, Any]:
     """GitHub's first example of an event, sent through an App."""
-    payload = next(
+    payload: dict[str, Any] = next(
         one["payload"]
         for one in GITHUBS_EXAMPLES
         if one["event"] == event and one["payload"].get("action") == action
@@ -50,6 +56,13 @@ WHERE: dict[str, Any] = {
 }
 
 
+EDITED: list[tuple[CommentKind, str, int]] = [
+    ("review", "review", 5),
+    ("review_comment", "comment", 3),
+]
+"""Kind, key of the payload, and the review that it is part of."""
+
+
 def payload(action: str | None, **more: object) -> dict[str, object]:
     """The least that a delivery of an App says."""
     where = {
@@ -61,6 +74,13 @@ def payload(action: str | None, **more: object) -> dict[str, object]:
 
 
 ISSUE = {"number": 12, "title": "Login fails", "body": None, "labels": [{"name": "bug"}]}
+PULL = {
+    "number": 7,
+    "title": "A fix",
+    "body": "It helps.",
+    "user": {"login": "rita"},
+    "updated_at": "2026-01-02T03:04:05Z",
+}
 
 # --- GitHub's own examples --------------------------------------------------------------------
 
@@ -97,6 +117,7 @@ def test_githubs_example_of_an_assignment() -> None:
         repository=assigned["repository"]["full_name"],
         installation_id=77,
         sender=Sender(assigned["sender"]["login"], is_bot=False),
+        at=datetime.fromisoformat(assigned["issue"]["updated_at"]),
         issue=assigned["issue"]["number"],
         assignee=assigned["assignee"]["login"],
         labels=tuple(label["name"] for label in assigned["issue"]["labels"]),
@@ -112,6 +133,8 @@ def test_githubs_example_of_a_comment() -> None:
         installation_id=77,
         sender=Sender(commented["sender"]["login"], is_bot=False),
         issue=commented["issue"]["number"],
+        comment=commented["comment"]["id"],
+        at=datetime.fromisoformat(commented["comment"]["created_at"]),
         body=commented["comment"]["body"],
     )
 
@@ -122,12 +145,16 @@ DELIVERIES: list[tuple[str, dict[str, object], Signal | None]] = [
     (
         "issues",
         payload("opened", issue=ISSUE),
-        IssueOpened(event="issues.opened", issue=12, title="Login fails", body="", **WHERE),
+        IssueOpened(
+            event="issues.opened", at=None, issue=12, title="Login fails", body="", **WHERE
+        ),
     ),
     (
         "issues",
         payload("reopened", issue=ISSUE),
-        IssueOpened(event="issues.reopened", issue=12, title="Login fails", body="", **WHERE),
+        IssueOpened(
+            event="issues.reopened", at=None, issue=12, title="Login fails", body="", **WHERE
+        ),
     ),
     (
         "issues",
@@ -140,6 +167,7 @@ DELIVERIES: list[tuple[str, dict[str, object], Signal | None]] = [
         "issues",
         payload("assigned", issue=ISSUE, assignee={"login": "squad[bot]"}),
         IssueAssigned(
+            at=None,
             issue=12,
             assignee="squad[bot]",
             labels=("bug",),
@@ -153,45 +181,189 @@ DELIVERIES: list[tuple[str, dict[str, object], Signal | None]] = [
     ("issues", payload("transferred", issue=ISSUE), IssueClosed(issue=12, **WHERE)),
     (
         "issue_comment",
-        payload("created", issue=ISSUE, comment={"body": "Go on."}),
-        Commented(issue=12, body="Go on.", **WHERE),
+        payload("created", issue=ISSUE, comment={"id": 5, "body": "Go on."}),
+        Commented(issue=12, comment=5, at=None, body="Go on.", **WHERE),
     ),
     (
         "pull_request",
         payload("closed", pull_request={"number": 7}),
         PullRequestClosed(number=7, **WHERE),
     ),
+    *(
+        (
+            "pull_request_review",
+            payload("submitted", pull_request={"number": 7}, review={"state": state}),
+            PullRequestJudged(numbers=(7,), **WHERE),
+        )
+        for state in ("changes_requested", "commented", "approved")
+    ),
     (
-        "pull_request_review",
-        payload(
-            "submitted",
-            pull_request={"number": 7},
-            review={"state": "changes_requested", "body": "Name it better."},
-        ),
-        ChangesRequested(number=7, body="Name it better.", **WHERE),
+        "pull_request_review_comment",
+        payload("created", pull_request={"number": 7}, comment={"body": "Name it better."}),
+        PullRequestJudged(numbers=(7,), **WHERE),
     ),
     (
         "pull_request_review",
         payload(
             "submitted",
             pull_request={"number": 7},
-            review={"state": "CHANGES_REQUESTED", "body": None},
+            review={"id": 3, "body": "No.", "submitted_at": "2026-03-01T12:00:00Z"},
         ),
-        ChangesRequested(number=7, body="", **WHERE),
+        PullRequestJudged(
+            numbers=(7,),
+            words=Commented(
+                issue=7,
+                comment=3,
+                at=datetime(2026, 3, 1, 12, tzinfo=UTC),
+                body="No.",
+                kind="review",
+                review=3,
+                **WHERE,
+            ),
+            **WHERE,
+        ),
     ),
     (
-        "pull_request_review",
-        payload("submitted", pull_request={"number": 7}, review={"state": "approved"}),
+        "pull_request_review_comment",
+        payload(
+            "created",
+            pull_request={"number": 7},
+            comment={"id": 5, "body": "Name it.", "pull_request_review_id": 3},
+        ),
+        PullRequestJudged(
+            numbers=(7,),
+            words=Commented(
+                issue=7,
+                comment=5,
+                at=None,
+                body="Name it.",
+                kind="review_comment",
+                review=3,
+                **WHERE,
+            ),
+            **WHERE,
+        ),
+    ),
+    *(
+        (
+            f"pull_request_{kind}",
+            payload(
+                "edited",
+                pull_request={"number": 7},
+                changes={"body": {"from": "No."}},
+                **{
+                    key: {
+                        "id": 5,
+                        "body": "Yes.",
+                        "user": {"login": "ada", "type": "User"},
+                        "pull_request_review_id": 3,
+                    }
+                },
+            ),
+            CommentEdited(
+                issue=7,
+                comment=5,
+                at=None,
+                body="Yes.",
+                before="No.",
+                author=Sender("ada", False),
+                kind=kind,
+                review=review,
+                **WHERE,
+            ),
+        )
+        for kind, key, review in EDITED
+    ),
+    (
+        "check_run",
+        payload(
+            "completed",
+            check_run={"conclusion": "failure", "pull_requests": [{"number": 7}, {"number": 9}]},
+        ),
+        PullRequestJudged(numbers=(7, 9), **WHERE),
+    ),
+    (
+        "check_run",
+        payload("completed", check_run={"conclusion": "success", "pull_requests": [{"number": 7}]}),
         None,
     ),
+    (
+        "check_run",
+        payload("completed", check_run={"conclusion": "failure", "pull_requests": []}),
+        None,
+    ),
+    *(
+        (
+            "status",
+            payload(None, state=state, branches=[{"name": "a"}, {}, {"name": "b"}]),
+            CommitFailed(branches=("a", "b"), **WHERE),
+        )
+        for state in ("failure", "error")
+    ),
+    ("status", payload(None, state="pending", branches=[{"name": "a"}]), None),
+    ("status", payload(None, state="success", branches=[{"name": "a"}]), None),
+    ("status", payload(None, state="failure", branches=[]), None),
+    ("status", payload(None, state="failure"), None),
     ("push", payload(None, ref="refs/heads/trunk"), DefaultBranchPushed(**WHERE)),
     ("push", payload(None, ref="refs/heads/squadron/bug-fix/issue-12"), None),
     ("push", payload(None, ref="trunk"), None),
     ("issues", payload("edited", issue=ISSUE), None),
-    ("issues", payload("unlabeled", issue=ISSUE, label={"name": "bug"}), None),
+    (
+        "issues",
+        payload("unlabeled", issue=ISSUE, label={"name": "bug"}),
+        IssueChangedHands(issue=12, **WHERE),
+    ),
+    (
+        "issues",
+        payload("unassigned", issue=ISSUE, assignee={"login": "mona"}),
+        IssueChangedHands(issue=12, **WHERE),
+    ),
     ("issue_comment", payload("edited", issue=ISSUE, comment={"body": "Go on."}), None),
     ("issue_comment", payload("deleted", issue=ISSUE, comment={"body": "Go on."}), None),
-    ("pull_request", payload("opened", pull_request={"number": 7}), None),
+    *(
+        (
+            "pull_request",
+            payload(action, pull_request=PULL),
+            PullRequestPushed(
+                event=f"pull_request.{action}",
+                at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+                number=7,
+                author="rita",
+                title="A fix",
+                body="It helps.",
+                **WHERE,
+            ),
+        )
+        for action in ("opened", "reopened", "ready_for_review", "synchronize")
+    ),
+    (
+        "pull_request",
+        payload("synchronize", pull_request={"number": 7}),
+        PullRequestPushed(
+            event="pull_request.synchronize",
+            at=None,
+            number=7,
+            author="",
+            title="",
+            body="",
+            **WHERE,
+        ),
+    ),
+    (
+        "pull_request",
+        payload("labeled", pull_request=PULL, label={"name": "squadron:pr-review"}),
+        PullRequestLabelled(
+            at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+            number=7,
+            label="squadron:pr-review",
+            title="A fix",
+            body="It helps.",
+            **WHERE,
+        ),
+    ),
+    ("pull_request", payload("unlabeled", pull_request=PULL), IssueChangedHands(issue=7, **WHERE)),
+    ("pull_request", payload("labeled", pull_request=PULL), None),
+    ("pull_request", payload("opened"), None),
     ("star", payload("created"), None),
     ("an event of next year", payload("closed", issue=ISSUE), None),
 ]
@@ -236,7 +408,7 @@ def test_who_is_not_plainly_a_person_is_a_bot(login: str, kind: str | None, is_b
         ("issue_comment", payload("created", issue=ISSUE, comment={})),
         ("issue_comment", payload("created", issue=ISSUE, comment="Go on.")),
         ("pull_request", payload("closed", pull_request={})),
-        ("pull_request_review", payload("submitted", pull_request={"number": 7}, review=[])),
+        ("pull_request_review", payload("submitted", pull_request={}, review={})),
     ],
 )
 def test_a_delivery_without_what_it_should_say_is_of_no_concern(

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from app.core.trust import Permission, Sender, TrustRules, may_ask, trusted
+from app.core.trust import Permission, Sender, TrustRules, may_ask, teams_to_ask, trusted
 
 RULES = [Permission.TRIAGE, Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN]
 
@@ -36,7 +36,7 @@ def test_a_listed_person_needs_no_permission(rule: Permission, permission: Permi
 def test_a_bot_that_is_not_listed_starts_nothing(rule: Permission, permission: Permission) -> None:
     bot = Sender("helper[bot]", is_bot=True)
     for rules in (TrustRules(start=rule), TrustRules(start=rule, bots=("helper", "*"))):
-        assert not trusted(rules, bot, permission)
+        assert trusted(rules, bot, permission) is False
         assert not may_ask(rules, bot)
 
 
@@ -56,12 +56,27 @@ def test_the_list_of_people_lets_no_bot_in(permission: Permission) -> None:
     assert not trusted(both, bot, permission)
 
 
+@pytest.mark.parametrize("listed", ["Mona", "mona", "MONA"])
+def test_case_tells_no_two_logins_apart(listed: str) -> None:
+    person, bot = Sender("mONA", is_bot=False), Sender("mona[bot]", is_bot=True)
+    assert trusted(TrustRules(logins=(listed,)), person, Permission.NONE)
+    rules = TrustRules(bots=(f"{listed}[bot]",))
+    assert trusted(rules, bot, Permission.WRITE)
+    assert not may_ask(TrustRules(bots=(listed,)), bot), "an App's login is the whole of it"
+
+
+def test_teams_are_asked_about_people_only() -> None:
+    rules = TrustRules(teams=("octo/core", "octo/docs"), bots=("helper[bot]",))
+    assert teams_to_ask(rules, Sender("mona", is_bot=False)) == ("octo/core", "octo/docs")
+    assert teams_to_ask(rules, Sender("helper[bot]", is_bot=True)) == ()
+
+
 def test_everybody_else_is_worth_asking_about() -> None:
     assert may_ask(TrustRules(), Sender("anybody", is_bot=False))
 
 
 def test_without_rules_write_is_what_it_takes() -> None:
-    assert TrustRules() == TrustRules(start=Permission.WRITE, logins=(), bots=())
+    assert TrustRules() == TrustRules(start=Permission.WRITE, logins=(), bots=(), teams=())
 
 
 @pytest.mark.parametrize(

@@ -29,5 +29,5 @@ class Blind(GitHubApp):
 
 
 if __name__ == "__main__":
-    bootstrap.GitHubApp = Blind  # type: ignore[attr-defined]
+    setattr(bootstrap, GitHubApp.__name__, Blind)
     main()

@@ -347,6 +347,7 @@ def _environment(
     operator = directory / "operator.yaml"
     operator.write_text(
         f"reconciliation_interval: {RECONCILIATION_SECONDS}\nworkers: {{agents: {WORKERS}}}\n"
+        "sandbox: {mode: off}\n"
     )
     return {
         **processes.base_environment(directory),

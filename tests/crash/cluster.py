@@ -16,7 +16,7 @@ import httpx
 from tests.support import processes
 from tests.support.waiting import until
 
-READY_SECONDS = 40.0
+READY_SECONDS = 120.0
 SQUADRON = ("-m", "app.cli.main")
 BLIND = ("-m", "tests.crash.blind")
 
@@ -49,9 +49,10 @@ class Member:
         return self._process.pid
 
     def start_twin(self) -> tuple[int, str]:
-        """Start the same once more, beside it: exit code and words of one that ends at once."""
+        """Start the same once more, beside it on a port of its own: exit code and words of one
+        that ends at once."""
         twin = subprocess.run(
-            self._command,
+            [*self._command, "--port", "0"],
             env=dict(self._environment),
             capture_output=True,
             text=True,

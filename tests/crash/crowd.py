@@ -23,7 +23,9 @@ ROLES: Mapping[str, Mapping[str, Any]] = {
     "waiter": {},
     "asker": {},
     "dropped": {},
-    "prepared": {"setup": ["sleep 1; echo ready > setup.txt"]},
+    "prepared": {
+        "setup": ["test ! -e half.txt && touch half.txt && sleep 1 && mv half.txt setup.txt"]
+    },
     "runaway": {"max_tool_calls": 3, "summary_wait": 5},
     "racer": {"max_iterations": 1, "summary_wait": 5},
 }

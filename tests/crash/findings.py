@@ -43,10 +43,10 @@ class World:
         found = self.github.checks(self.repository, sha, role)
         return [one for one in found if one["conclusion"] != "neutral"]
 
-    def escalations(self, issue: int) -> list[Json]:
-        """Open needs-human issues of our App about an issue."""
-        sign = escalation_marker(self.repository, issue)
-        path = f"/repos/{self.repository}/issues?state=open&labels={NEEDS_HUMAN}"
+    def escalations(self, issue: int, state: str = "open") -> list[Json]:
+        """Needs-human issues of our App about an issue."""
+        sign = escalation_marker(self.agents()[0].repository_id, issue)
+        path = f"/repos/{self.repository}/issues?state={state}&labels={NEEDS_HUMAN}"
         return [
             one
             for one in self.github.sees(path)
@@ -103,12 +103,16 @@ def missing(world: World) -> Iterator[str]:
         sign = marker(agent.id, EffectName.COMMENT)
         if not any(sign in body for body in world.comments(agent.id.issue)):
             yield f"no comment of {agent.id}"
-        conclusions = {one["conclusion"] for one in world.checks(agent.branch, agent.id.role)}
+        # The branch of merged work is gone; its last commit is not.
+        head = (agent.sha if agent.state is State.COMPLETED else None) or agent.branch
+        conclusions = {one["conclusion"] for one in world.checks(head, agent.id.role)}
         if conclusions != {CONCLUSIONS.get(agent.state)}:
             yield f"the check of {agent.id} ({agent.state}) says {conclusions}"
         if agent.state is State.ESCALATED:
             sign = marker(agent.id, EffectName.ISSUE)
-            if not any(_tellings(world, one, sign) for one in world.escalations(agent.id.issue)):
+            # It is closed with the issue that it is about.
+            told = world.escalations(agent.id.issue, "all")
+            if not any(_tellings(world, one, sign) for one in told):
                 yield f"no needs-human issue tells of {agent.id}"
         if agent.state is State.SLEEPING and not world.pull_requests(agent.branch):
             yield f"no pull request of {agent.id}"
@@ -129,6 +133,8 @@ def unsettled(world: World) -> Iterator[str]:
         effects = world.registry.effects(agent.id)
         for name in wanted(agent):
             effect = effects.get(name)
+            if effect is None and name is EffectName.WORK:
+                continue  # it was pushed before the agent's state said anything
             if effect is None or effect.state is EffectState.WANTED:
                 yield f"{name} of {agent.id}: {effect.error if effect else 'not begun'}"
             elif effect.state is EffectState.DONE and "settled" not in effect.detail:

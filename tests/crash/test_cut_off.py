@@ -19,7 +19,7 @@ SEED = 11
 
 
 def test_a_setup_that_was_cut_off_runs_again(tmp_path: Path) -> None:
-    """Promise 2: the segment starts again in the same workspace, which is ready only then."""
+    """Promise 2: the segment starts again, in a workspace without what the first left half."""
     with campaign(tmp_path / "c", SEED, None) as here:
         [member], world = here.members, here.world
         member.until_ready()

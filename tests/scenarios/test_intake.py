@@ -2,31 +2,191 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from app.cli.main import app
+from app.core.lifecycle import State
 from tests.contract.official_examples import PAYLOADS
+from tests.support import processes
 from tests.support.deliveries import deliver, headers, post
-from tests.support.squad import Squad, repository, squad
+from tests.support.squad import Squad, Task, repository, squad
+from tests.support.steps import completes
+from tests.support.waiting import MOST_SECONDS, until
 
 PING = b'{"zen": "Design for failure."}'
 MEBIBYTE = 1024 * 1024
+AT_ONCE = 20
 
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     directory = tmp_path_factory.mktemp("intake")
-    with squad(directory, {"octo/demo": repository({})}, reconciliation_seconds=3600) as team:
+    demo = repository({"docs": {}})
+    with squad(directory, {"octo/demo": demo}, reconciliation_seconds=3600) as team:
         yield team
 
 
-def test_a_signed_delivery_is_accepted_and_a_known_one_does_nothing(team: Squad) -> None:
-    """DESIGN section 6, promise 1."""
+def test_peers_24_a_signed_delivery_is_accepted_and_a_known_one_does_nothing(team: Squad) -> None:
+    """DESIGN section 6, promise 1; peers, scenario 24."""
     answers = [deliver(team, "ping", {"zen": "Twice."}, "known-delivery") for _ in range(2)]
     assert [answer.status_code for answer in answers] == [202, 202]
     assert [answer.json()["accepted"] for answer in answers] == [True, False]
     assert "known-delivery" in team.registry.deliveries()
+
+
+@pytest.mark.full
+def test_peers_24_the_same_delivery_at_the_same_instant_takes_effect_once(team: Squad) -> None:
+    """Peers, scenario 24."""
+    with ThreadPoolExecutor(AT_ONCE) as senders:
+        sent = [
+            senders.submit(deliver, team, "ping", {"zen": "At once."}, "at-once")
+            for _ in range(AT_ONCE)
+        ]
+        answers = [each.result() for each in sent]
+    assert {answer.status_code for answer in answers} == {202}
+    assert [answer.json()["accepted"] for answer in answers].count(True) == 1
+
+
+@pytest.mark.full
+def test_peers_24_what_failed_is_handled_again_and_takes_effect_once(team: Squad) -> None:
+    """Peers, scenario 24: GitHub could not be asked who has set the label."""
+    place = "/collaborators/ada/permission$"
+    # The pass of the start would look at the label as well.
+    until(lambda: "reconciled" in {line["message"] for line in team.service.lines()}, "a pass")
+    with team.github.trouble(kind="error", status=502, path=place, count=1):
+        task = team.issue("Once", completes("Done.")).by("docs")
+        team.label(task, "squadron:docs", by="ada")
+        assert team.until(task, State.COMPLETED).started_by == "ada"
+        assert team.github.fired() == 1
+    [again] = [line for line in team.service.lines() if "again later" in line["message"]]
+    assert again["failures"] == 1 and again["delivery"] in team.registry.deliveries()
+    assert len(team.agents(task)) == 1
+
+
+@pytest.mark.full
+def test_peers_24_what_is_refused_for_good_is_visible_as_dead(team: Squad) -> None:
+    """Peers, scenario 24: in the log, in the API, and where people look, `squadron agents`."""
+    team.tolerates("delivery given up: GitHub refused")
+    task = team.issue("Never", completes("Done.")).by("docs")
+    team.settle()
+    with team.github.trouble(kind="error", status=403, method="GET", path=f"^{task.path}$"):
+        team.label(task, "squadron:docs")
+        team.settle()
+        dead = [line for line in team.service.lines() if "given up" in line["message"]]
+    assert [line["level"] for line in dead] == ["ERROR"]
+    assert dead[0]["delivery"] in team.registry.deliveries()
+    assert team.agents(task) == []
+    [told] = [
+        one
+        for one in team.asks_api("GET", "/api/agents").json()["dead_deliveries"]
+        if one["delivery"] == dead[0]["delivery"]
+    ]
+    what = (told["event"], told["action"], told["repository"], told["issue"], told["by"])
+    assert what == ("issues", "labeled", "octo/demo", task.number, "maria")
+    assert "403" in told["reason"] and told["at"]
+    shown = CliRunner().invoke(app, ["agents", "--json"], env=dict(team.service.environment))
+    assert told in json.loads(shown.output)["dead_deliveries"]
+    table = CliRunner().invoke(app, ["agents"], env=dict(team.service.environment))
+    assert table.exit_code == 0, table.output
+    assert [line for line in table.output.splitlines() if told["delivery"] in line]
+
+
+@pytest.mark.full
+def test_peers_24_all_that_was_answered_survives_kill_9(team: Squad) -> None:
+    """DESIGN section 6, promise 1; peers, scenario 24."""
+    task = team.issue("Survive", completes("Done.")).by("docs")
+    with team.github.trouble(kind="lost", event="issues.labeled"):
+        team.label(task, "squadron:docs")
+        team.settle()
+    labelled = labelling(team, task)
+    answers = [deliver(team, "ping", {"zen": "Here."}, f"survives-{n}") for n in range(50)]
+    answers.append(deliver(team, "issues", labelled, "survives-label"))
+    team.service.kill()
+    assert {answer.status_code for answer in answers} == {202}
+    team.service.start()
+    known = {"survives-label", *(f"survives-{number}" for number in range(50))}
+    assert known <= team.registry.deliveries()
+    team.until(task, State.COMPLETED)
+    assert deliver(team, "issues", labelled, "survives-label").json()["accepted"] is False
+    team.settle()
+    assert len(team.agents(task)) == 1
+
+
+def labelling(team: Squad, task: Task) -> object:
+    """The delivery that tells of an issue's label, as GitHub would have sent it."""
+    known = [
+        one["payload"]
+        for one in team.github.exchanges()
+        if one.get("webhook") == "issues" and one["action"] == "labeled"
+    ]
+    issue = team.github.sees(task.path)
+    label = next(one for one in issue["labels"] if one["name"] == "squadron:docs")
+    return {**known[-1], "issue": issue, "label": label}
+
+
+@pytest.mark.full
+def test_peers_25_a_flood_of_junk_is_refused_and_signed_deliveries_still_get_through(
+    team: Squad,
+) -> None:
+    """Peers, scenario 25."""
+    junk = b'[{"flood": true}]'
+    unsigned = {**headers("issues", "junk", junk), "X-Hub-Signature-256": "sha256=" + "0" * 64}
+    nowhere = {"action": "labeled", "issue": {"number": 1}, "installation": None}
+    with ThreadPoolExecutor(3 * AT_ONCE) as senders:
+        flood = [senders.submit(post, team, unsigned, junk) for _ in range(200)]
+        signed = [
+            senders.submit(deliver, team, "issues", nowhere, name)
+            for name in ("null-installation-1", "null-installation-2")
+        ]
+        refused = {each.result().status_code for each in flood}
+        accepted = {each.result().status_code for each in signed}
+    assert refused == {401}
+    assert accepted == {202}
+    known = team.registry.deliveries()
+    assert {"null-installation-1", "null-installation-2"} <= known and "junk" not in known
+
+
+@pytest.mark.full
+def test_peers_25_an_unknown_repository_starts_nothing(team: Squad) -> None:
+    """Peers, scenario 25: signed, and of a repository that the installation does not have."""
+    team.tolerates("delivery given up: ")
+    payload = {
+        "action": "labeled",
+        "issue": {"number": 1, "title": "T", "body": "B"},
+        "label": {"name": "squadron:docs"},
+        "repository": {"full_name": "nobody/nothing"},
+        "sender": {"login": "maria", "type": "User"},
+        "installation": {"id": team.github.about["installation_id"]},
+    }
+    assert deliver(team, "issues", payload, "unknown-repository").status_code == 202
+    team.settle()
+    assert team.registry.agents("nobody/nothing") == []
+
+
+@pytest.mark.full
+def test_peers_25_without_a_secret_the_service_does_not_start(tmp_path: Path) -> None:
+    """DESIGN section 5; peers, scenario 25."""
+    done = subprocess.run(
+        [sys.executable, "-m", "app.cli.main", "serve", "--port", "0"],
+        env={
+            **processes.base_environment(tmp_path),
+            "SQUADRON_GITHUB_APP_ID": "1",
+            "SQUADRON_DATA_DIR": str(tmp_path),
+        },
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "SQUADRON_WEBHOOK_SECRET" in done.stderr and "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -39,8 +199,8 @@ def test_a_signed_delivery_is_accepted_and_a_known_one_does_nothing(team: Squad)
     ],
     ids=["none", "wrong", "sha1", "bare"],
 )
-def test_without_a_right_signature_nothing_is_let_in(team: Squad, changed: dict[str, str]) -> None:
-    """Issue, "Intake"."""
+def test_peers_25_unsigned_nothing_is_let_in(team: Squad, changed: dict[str, str]) -> None:
+    """Issue, "Intake"; peers, scenario 25."""
     delivery = f"unsigned-{abs(hash(str(changed)))}"
     answer = post(team, {**headers("ping", delivery, PING), **changed}, PING)
     assert answer.status_code == 401
@@ -69,8 +229,8 @@ def test_a_delivery_without_its_headers_is_refused(team: Squad, missing: str) ->
     [b"", b"{", b"\xff", b"[" * 100_000, b"nope"],
     ids=["empty", "half", "no-utf8", "deep", "word"],
 )
-def test_what_is_no_json_is_refused(team: Squad, body: bytes) -> None:
-    """`facts/peers.md` section 4, 25."""
+def test_peers_25_what_is_no_json_is_refused(team: Squad, body: bytes) -> None:
+    """Peers, scenario 25."""
     assert post(team, headers("ping", "no-json", body), body).status_code == 400
 
 
@@ -79,15 +239,15 @@ def test_what_is_no_json_is_refused(team: Squad, body: bytes) -> None:
     [[], None, 1, {"repository": None}, {"installation": {"id": None}}, {"sender": []}],
     ids=["list", "null", "number", "repository", "installation", "sender"],
 )
-def test_json_of_another_shape_is_taken_and_concerns_nobody(team: Squad, payload: object) -> None:
-    """`facts/peers.md` section 4, 25."""
+def test_peers_25_json_of_another_shape_concerns_nobody(team: Squad, payload: object) -> None:
+    """Peers, scenario 25."""
     delivery = f"shape-{type(payload).__name__}-{len(str(payload))}"
     assert deliver(team, "issues", payload, delivery).status_code == 202
     assert delivery in team.registry.deliveries()
 
 
-def test_a_body_over_25_mb_is_refused_and_one_below_is_taken(team: Squad) -> None:
-    """GitHub caps payloads at 25 MB."""
+def test_peers_25_a_body_over_25_mb_is_refused_and_one_below_is_taken(team: Squad) -> None:
+    """GitHub caps payloads at 25 MB; peers, scenario 25."""
     large = b'"' + b"x" * (25 * MEBIBYTE) + b'"'
     answer = post(team, headers("ping", "too-large", large), large)
     assert answer.status_code == 413

@@ -1,16 +1,30 @@
 """Limits stop an agent, whichever layer sees it first, and a human is handed everything."""
 
+import base64
 import re
 import subprocess
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from app.core.agent import Agent
-from app.core.events import Layer, ToolAsked, ToolDenied, Warned
+from app.core.events import (
+    Kept,
+    Layer,
+    SegmentEnded,
+    SegmentStarted,
+    Slept,
+    ToolAsked,
+    ToolDenied,
+    Tripped,
+    Waits,
+    Warned,
+)
 from app.core.lifecycle import State
 from app.scripted.script import Answer, Call
+from tests.support.deliveries import deliver
 from tests.support.github import git
 from tests.support.squad import TRIES, Squad, Task, repository, squad
 from tests.support.steps import (
@@ -23,7 +37,7 @@ from tests.support.steps import (
     waits_for,
     writes,
 )
-from tests.support.waiting import until
+from tests.support.waiting import MOST_SECONDS, until
 
 ROLES = {
     "fixer": {"max_iterations": 2},
@@ -32,8 +46,16 @@ ROLES = {
     "caller": {"max_tool_calls": 3, "warning_threshold": 0.5},
     "talker": {"max_turns": 1},
     "slow": {"max_tool_calls": 1, "summary_wait": 60},
-    "runaway": {"max_tool_calls": 1, "summary_wait": 8},
+    "runaway": {"max_tool_calls": 1, "summary_wait": 3},
+    "five": {"max_tool_calls": 5},
+    "twelve": {"max_tool_calls": 12},
+    "reader": {"max_tokens": 100_000, "max_tool_calls": 5},
+    "twice": {"max_turns": 2},
+    "cycler": {"max_iterations": 1, "max_active_duration": 600},
+    "reviewed": {"max_review_wait": 10},
 }
+FORMS = (f"bash -c 'true && sh {TRIES}'", f"cd . ; {TRIES} | tail -1", f"echo pytest; {TRIES}")
+"""The same test run, as an agent may write it."""
 CONFIG = {"escalation": {"labels": ["on-call"], "assignees": ["ada"], "mention": ["@octo/leads"]}}
 
 
@@ -62,17 +84,53 @@ def handed_over_to_a_human(team: Squad, task: Task) -> tuple[Agent, str]:
     return agent, issue["body"]
 
 
+@pytest.mark.full
+def test_peers_01_five_calls_run_and_after_the_sixth_only_closing_tools_work(team: Squad) -> None:
+    """Peers, scenario 1."""
+    last_words = Answer(
+        "",
+        (
+            Call("bash", {"command": "touch ran-7"}),
+            Call("report_complete", {"summary": "Five of seven."}),
+        ),
+    )
+    task = team.give(
+        "five", "Seven", *(runs(f"touch ran-{n}") for n in range(1, 7)), summary=last_words
+    )
+    agent, body = handed_over_to_a_human(team, task)
+    assert agent.trip is not None
+    assert (agent.trip.limit, agent.trip.observed, agent.trip.maximum) == ("max_tool_calls", 5, 5)
+    log = team.registry.log(agent.id)
+    asked = [event.what for event in log if isinstance(event, ToolAsked)]
+    denied = [event.what for event in log if isinstance(event, ToolDenied)]
+    assert asked == [f"touch ran-{n}" for n in range(1, 6)]
+    assert denied == ["touch ran-6", "touch ran-7"], "the first is the trip, the other after it"
+    files = team.github.sees(f"/repos/octo/demo/contents/?ref={agent.sha}")
+    ran = {one["path"] for one in files if one["path"].startswith("ran-")}
+    assert ran == {f"ran-{n}" for n in range(1, 6)}
+    told = [message.text for message in team.prompts(task)[-1].conversation.messages]
+    assert any("max_tool_calls" in text and "5 of 5" in text for text in told), told[-3:]
+    assert agent.summary.startswith("Five of seven."), "the closing tool still works"
+    for words in (
+        f"- Original issue: #{task.number}",
+        "- Circuit breaker: `max_tool_calls` (5/5)",
+        f"- Branch: `{task.branch}` at `{agent.sha}`",
+    ):
+        assert words in body
+
+
 @pytest.mark.both_databases
-def test_fix_test_fail_is_stopped_by_the_hook_at_max_iterations(team: Squad) -> None:
-    """Seed 002, "Escalation Flow on Trip"; `facts/peers.md` section 4, 2."""
+def test_peers_02_two_cycles_happen_and_the_third_is_stopped(team: Squad) -> None:
+    """Seed 002, "Escalation Flow on Trip"; peers, scenario 2."""
     task = team.give(
         "fixer",
         "Find the answer",
         runs(f"sh {TRIES}"),
+        runs("echo pytest; grep -c pytest README.md; ls try.sh"),
         *(
             step
-            for answer in (1, 2, 3)
-            for step in (writes("answer", f"{answer}\n"), runs(f"echo pytest; {TRIES}"))
+            for answer, form in enumerate(FORMS, 1)
+            for step in (writes("answer", f"{answer}\n"), runs(form))
         ),
         says("One more try."),
         summary=completes("None of 1, 2 and 3 is the answer."),
@@ -88,7 +146,7 @@ def test_fix_test_fail_is_stopped_by_the_hook_at_max_iterations(team: Squad) -> 
     )
     log = team.registry.log(agent.id)
     denied = [event for event in log if isinstance(event, ToolDenied)]
-    assert [event.what for event in denied] == [f"echo pytest; {TRIES}"]
+    assert [event.what for event in denied] == [FORMS[-1]]
     assert team.registry.counters(agent.id).test_runs == 3
 
     for field in (
@@ -108,8 +166,8 @@ def test_fix_test_fail_is_stopped_by_the_hook_at_max_iterations(team: Squad) -> 
     assert "None of 1, 2 and 3 is the answer." in team.comments(task)[0]["body"]
 
 
-def test_the_git_lines_of_the_issue_pick_the_work_up(team: Squad) -> None:
-    """The lines are run as they stand, in a clone of the person who was called."""
+def test_peers_09_after_a_trip_the_git_lines_of_the_issue_pick_the_work_up(team: Squad) -> None:
+    """Peers, scenario 9. The lines are run as they stand, in a clone of who was called."""
     task = team.give(
         "caller", "Too much", writes("kept.txt", "kept\n"), *(runs("true") for _ in range(3))
     )
@@ -123,7 +181,7 @@ def test_the_git_lines_of_the_issue_pick_the_work_up(team: Squad) -> None:
         input=block[1],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=MOST_SECONDS,
         check=False,
         env={"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(clone)},
     )
@@ -133,17 +191,39 @@ def test_the_git_lines_of_the_issue_pick_the_work_up(team: Squad) -> None:
     assert (clone / "kept.txt").read_text() == "kept\n"
 
 
-def test_an_agent_that_thinks_and_calls_nothing_is_stopped_by_the_timer(team: Squad) -> None:
-    """Seed 002, layer 2; `facts/peers.md` section 4, 5."""
+def test_peers_05_who_thinks_and_calls_nothing_is_stopped_by_the_timer(team: Squad) -> None:
+    """Seed 002, layer 2; peers, scenario 5."""
     task = team.give("thinker", "Think", thinks(60), summary=says("I thought."))
     agent, body = handed_over_to_a_human(team, task)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.layer) == ("max_active_duration", Layer.TIMER)
     assert agent.trip.observed is not None and agent.trip.observed >= 12
+    log = team.registry.log(agent.id)
+    assert not [event for event in log if isinstance(event, ToolAsked)]
+    assert len([event for event in log if isinstance(event, Tripped)]) == 1
+    assert team.processes(agent.id) == {}
     assert "- Agent summary: I thought." in body
 
 
+@pytest.mark.full
 @pytest.mark.both_databases
+def test_reconciliation_stops_what_no_timer_stops_and_keeps_what_it_wrote_last(
+    tmp_path: Path,
+) -> None:
+    """It is told first, and its work is kept when nothing of it runs any more."""
+    places = {"octo/demo": repository({"docs": {"max_active_duration": 20, "summary_wait": 1}})}
+    program = "tests.scenarios.blind_timer"
+    with squad(tmp_path, places, reconciliation_seconds=1, program=program) as team:
+        write = "while true; do date +%s%N > last.txt; sleep 0.05; done"
+        agent = team.until_escalated(team.give("docs", "Unseen", runs(write)))
+        assert agent.trip is not None and agent.trip.layer is Layer.RECONCILIATION
+        last = (team.workspace(agent.id) / "last.txt").read_text()
+        file = team.github.sees(f"/repos/octo/demo/contents/last.txt?ref={agent.sha}")
+        assert base64.b64decode(file["content"]).decode() == last
+        kinds = [type(event) for event in team.registry.log(agent.id)]
+        assert kinds.count(Tripped) == 1 and kinds.index(Tripped) < kinds.index(Kept)
+
+
 def test_an_agent_that_waits_for_ever_is_stopped_by_reconciliation(team: Squad) -> None:
     """Seed 002, layer 3."""
     never = team.issue("Never")
@@ -155,46 +235,160 @@ def test_an_agent_that_waits_for_ever_is_stopped_by_reconciliation(team: Squad) 
     assert "- Agent summary: Upstream first." in body
 
 
-@pytest.mark.both_databases
-def test_exactly_max_tool_calls_run_even_when_more_are_asked_at_once(team: Squad) -> None:
-    """DESIGN section 6, promise 3; `facts/peers.md` section 4, 1, 3 and 6."""
-    task = team.give("caller", "All at once", runs_at_once(*(f"touch ran-{n}" for n in range(8))))
-    agent, _ = handed_over_to_a_human(team, task)
-    assert agent.trip is not None
-    assert (agent.trip.limit, agent.trip.observed, agent.trip.maximum) == ("max_tool_calls", 3, 3)
-    log = team.registry.log(agent.id)
-    assert len([event for event in log if isinstance(event, ToolAsked)]) == 3
-    assert len([event for event in log if isinstance(event, ToolDenied)]) == 5
-    files = team.github.sees(f"/repos/octo/demo/contents/?ref={agent.sha}")
-    assert len([one for one in files if one["path"].startswith("ran-")]) == 3
-
-
-def test_a_warning_reaches_the_model_once(team: Squad) -> None:
-    """DESIGN section 1, "warning"."""
-    task = team.give(
-        "caller", "Careful", runs("true"), runs("true"), runs("true"), completes("Enough.")
-    )
-    agent = team.until(task, State.COMPLETED)
-    words = "Approaching a limit: max_tool_calls at 2 of 3"
-    last = team.prompts(task)[-1].conversation.messages
-    assert len([message for message in last if words in message.text]) == 1
-    warned = [event for event in team.registry.log(agent.id) if isinstance(event, Warned)]
-    assert [event.limit for event in warned if event.limit == "max_tool_calls"] == [
-        "max_tool_calls"
-    ]
-
-
-def test_max_turns_trips_before_the_model_is_called_again(team: Squad) -> None:
-    """`facts/peers.md` section 4, 4."""
-    task = team.give(
-        "talker", "Talk", says("Hello."), says("Never asked."), summary=is_blocked("I talked.")
-    )
+@pytest.mark.full
+def test_peers_08_who_waits_too_long_without_a_blocker_escalates_as_visibly(team: Squad) -> None:
+    """Peers, scenario 8: it has asked people. (Waiting for a review has its own bound.)"""
+    task = team.give("sleeper", "Ask", is_blocked("Which colour?"))
     agent, body = handed_over_to_a_human(team, task)
     assert agent.trip is not None
-    assert (agent.trip.limit, agent.trip.observed, agent.trip.maximum) == ("max_turns", 1, 1)
-    heard = [message.text for one in team.prompts(task) for message in one.conversation.messages]
-    assert not any("without a closing tool" in text for text in heard)
+    assert (agent.trip.limit, agent.trip.layer) == ("max_sleep_duration", Layer.RECONCILIATION)
+    [slept] = [event for event in team.registry.log(agent.id) if isinstance(event, Slept)]
+    assert (slept.waits_for, slept.blocked_by) == (Waits.ANSWER, ())
+    assert "- Agent summary: Which colour?" in body
+
+
+@pytest.mark.full
+def test_peers_08_a_review_that_is_waited_for_too_long_ends_without_noise(team: Squad) -> None:
+    """DESIGN section 2, `max_review_wait`; peers, scenario 8."""
+    task = team.give("reviewed", "Review me", writes("r.txt", "r\n"), completes("Look."))
+    agent = team.until(task, State.COMPLETED)
+    assert agent.trip is None
+    number = until(lambda: team.agent(task).pull_request, "its pull request is noted")
+    assert team.github.sees(f"/repos/octo/demo/pulls/{number}")["state"] == "open"
+    team.until_check(task, "success")
+    team.until_comment(task, f"[squadron:reviewed] Completed with #{number}.")
+    assert len(team.comments(task)) == 1
+    assert team.github.escalations("octo/demo", task.number) == []
+
+
+@pytest.mark.both_databases
+def test_peers_06_of_many_calls_at_once_exactly_what_was_left_runs(team: Squad) -> None:
+    """DESIGN section 6, promise 3; peers, scenario 6."""
+    once = [runs("touch before-1"), runs("touch before-2")]
+    task = team.give(
+        "twelve", "All at once", *once, runs_at_once(*(f"touch ran-{n}" for n in range(40)))
+    )
+    agent, _ = handed_over_to_a_human(team, task)
+    assert agent.trip is not None
+    trip = agent.trip
+    assert (trip.limit, trip.observed, trip.maximum) == ("max_tool_calls", 12, 12)
+    log = team.registry.log(agent.id)
+    assert len([event for event in log if isinstance(event, ToolAsked)]) == 12
+    assert len([event for event in log if isinstance(event, ToolDenied)]) == 30
+    files = team.github.sees(f"/repos/octo/demo/contents/?ref={agent.sha}")
+    assert len([one for one in files if one["path"].startswith("ran-")]) == 10
+
+
+def test_peers_03_a_jump_over_the_threshold_warns_once_and_hides_no_other_limit(
+    team: Squad,
+) -> None:
+    """DESIGN section 1, "warning"; peers, scenario 3: from 70 % of the tokens to 90 %, in the call
+    that also comes to four of five tool calls."""
+    none, first, second = 0, 69_000, 19_000
+    task = team.give(
+        "reader",
+        "Careful",
+        *(
+            Answer("", (Call("bash", {"command": f"echo {n}"}),), cache_read_tokens=tokens)
+            for n, tokens in enumerate((none, none, first, second, none, none))
+        ),
+        summary=completes("I was warned."),
+    )
+    agent, _ = handed_over_to_a_human(team, task)
+    assert agent.trip is not None
+    assert (agent.trip.limit, agent.trip.observed) == ("max_tool_calls", 5)
+    log = team.registry.log(agent.id)
+    warned = [event for event in log if isinstance(event, Warned)]
+    assert sorted(event.limit for event in warned) == ["max_tokens", "max_tool_calls"]
+    asked = [event for event in log if isinstance(event, ToolAsked | Warned)]
+    calls_before: dict[str, int] = {
+        event.limit: sum(isinstance(each, ToolAsked) for each in asked[:number])
+        for number, event in enumerate(asked)
+        if isinstance(event, Warned)
+    }
+    assert calls_before["max_tokens"] in (3, 4) and calls_before["max_tool_calls"] in (3, 4)
+    [tokens] = [event for event in warned if event.limit == "max_tokens"]
+    assert tokens.observed >= 88_000
+    last = team.prompts(task)[-1].conversation.messages
+    for limit in ("max_tokens", "max_tool_calls"):
+        words = f"Approaching a limit: {limit} at"
+        assert sum(message.text.count(words) for message in last) == 1, limit
+
+
+def test_peers_04_max_turns_trips_before_the_model_is_called_again(team: Squad) -> None:
+    """Peers, scenario 4: two turns happened, and an answer makes a third prompt due."""
+    task = team.give(
+        "twice",
+        "Talk",
+        says("Hello."),
+        says("Which?"),
+        says("Never asked."),
+        summary=is_blocked("I talked."),
+    )
+    team.until(task, State.SLEEPING, Waits.ANSWER)
+    team.comment(task, "The blue one.")
+    agent, body = handed_over_to_a_human(team, task)
+    assert agent.trip is not None
+    assert (agent.trip.limit, agent.trip.observed, agent.trip.maximum) == ("max_turns", 2, 2)
     assert "- Agent summary: I talked." in body
+    assert team.registry.counters(agent.id).turns == 2
+    *turns, summary = team.prompts(task)
+    assert len(turns) == 2, "one request for each turn, and one for the summary"
+    heard = [message.text for message in summary.conversation.messages]
+    assert not any("The blue one." in text or "Never asked." in text for text in heard)
+
+
+@pytest.mark.full
+def test_peers_07_active_time_adds_up_over_segments_and_a_wake_is_no_iteration(
+    team: Squad,
+) -> None:
+    """Peers, scenario 7: one fix cycle is allowed, and three wakes come between its two runs."""
+    task = team.give(
+        "cycler",
+        "Again and again",
+        runs(f"sleep 0.3; sh {TRIES}"),
+        is_blocked("One?"),
+        writes("answer", "43\n"),
+        is_blocked("Two?"),
+        runs("sleep 0.3"),
+        is_blocked("Three?"),
+        runs(f"sleep 0.3; sh {TRIES}"),
+        is_blocked("Four?"),
+    )
+    shown = list[float]()
+    for answer in ("One.", "Two.", "Three.", ""):
+        segment = len(shown)
+        asleep = until_asleep_again(team, task, segment)
+        shown.append(observed(team, asleep, "max_active_duration"))
+        if answer:
+            team.comment(task, answer)
+    counters = team.registry.counters(team.agent(task).id)
+    assert (counters.fix_cycles, counters.test_runs) == (1, 2)
+    log = team.registry.log(team.agent(task).id)
+    begins = [event.at for event in log if isinstance(event, SegmentStarted)]
+    ends = [event.at for event in log if isinstance(event, SegmentEnded)]
+    spans = [end - begin for begin, end in zip(begins, ends, strict=True)]
+    assert len(spans) == 4 and sum(spans, timedelta()) == counters.active
+    assert shown == sorted(shown) and shown[-1] >= 0.9, "each segment adds to what is shown"
+    assert counters.active < ends[-1] - begins[0], "the time asleep does not count"
+
+
+def until_asleep_again(team: Squad, task: Task, segment: int) -> Agent:
+    """The agent, once it asks its question at the end of that segment."""
+
+    def look() -> Agent | None:
+        agent = team.until(task, State.SLEEPING, Waits.ANSWER)
+        return agent if agent.segment == segment else None
+
+    return until(look, f"segment {segment} has ended", failing=team.check_alive)
+
+
+def observed(team: Squad, agent: Agent, limit: str) -> float:
+    """What AGENT shows of a limit."""
+    shown = team.asks_api("GET", "/api/agents").json()["agents"]
+    [one] = [each for each in shown if each["id"] == str(agent.id)]
+    figure: float = one["limits"][limit]["observed"]
+    return figure
 
 
 def test_after_a_trip_a_running_tool_may_end_and_report_complete_is_the_summary(
@@ -223,8 +417,8 @@ def test_after_a_trip_a_running_tool_may_end_and_report_complete_is_the_summary(
     assert not (team.workspace(agent.id) / "never-ran").exists()
 
 
-def test_after_summary_wait_everything_that_the_agent_started_is_ended(team: Squad) -> None:
-    """Issue, "Breaker": then it is stopped, children included."""
+def test_peers_05_after_summary_wait_everything_that_was_started_is_ended(team: Squad) -> None:
+    """Issue, "Breaker": then it is stopped, children included; peers, scenario 5."""
     started = team.signal("run-away")
     background = "setsid sh -c 'sleep 300' >/dev/null 2>&1 & first=$!; setsid sleep 301 &"
     task = team.give(
@@ -265,8 +459,10 @@ def test_a_second_trip_is_added_to_the_same_needs_human_issue(team: Squad) -> No
     assert [one["conclusion"] for one in team.checks(second)] == ["failure"]
 
 
-def test_once_the_escalation_is_closed_a_new_label_starts_a_successor(team: Squad) -> None:
-    """Seed 002, ESCALATED; DESIGN section 2; `facts/peers.md` section 4, 16 and 19."""
+@pytest.mark.full
+def test_peers_19_a_stopped_agent_gets_no_new_budget_from_any_words_or_label(team: Squad) -> None:
+    """Seed 002, ESCALATED; DESIGN section 2; peers, scenario 19. What follows once a permitted
+    human has closed the escalation issue is scenario 16."""
     task = team.give(
         "caller",
         "Once more",
@@ -275,17 +471,47 @@ def test_once_the_escalation_is_closed_a_new_label_starts_a_successor(team: Squa
         summary=completes("Not finished."),
     )
     first = team.until_escalated(task)
+    used = team.registry.log(first.id)
     [issue] = team.github.escalations("octo/demo", task.number)
-
-    def labels_again() -> None:
-        team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:caller")
-        team.label(task, "squadron:caller")
-
-    labels_again()
+    team.settle()
+    labelled = [
+        one["payload"]
+        for one in team.github.exchanges()
+        if one.get("webhook") == "issues"
+        and one["action"] == "labeled"
+        and one["payload"]["issue"]["number"] == task.number
+    ]
+    answer = deliver(team, "issues", labelled[-1], f"again-{task.number}")
+    assert answer.json()["accepted"], "as new to the inbox as a redelivery of a lost one"
+    for words in ("@squadron-box please go on", "@squadron-box[bot] caller: try again"):
+        team.comment(task, words)
+    team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:caller")
+    team.label(task, "squadron:caller")
     team.until_logged("not started: its escalation issue is still open", issue=task.number)
-    assert team.agents(task) == [first]
+    team.settle()
+    assert team.agents(task) == [first], "the old row is as it was"
+    assert team.registry.log(first.id) == used
+    assert len(team.comments(task)) == 1
+
     team.close(Task("octo/demo", issue["number"], ""))
-    labels_again()
+    team.settle()
+    assert team.agents(task) == [first], "closing it alone starts nothing"
+
+
+def test_peers_16_after_a_final_state_a_new_agent_names_its_predecessor(team: Squad) -> None:
+    """DESIGN section 2; peers, scenario 16."""
+    task = team.give(
+        "caller",
+        "Go on",
+        writes("first.txt", "first\n"),
+        *(runs("true") for _ in range(3)),
+        summary=completes("Not finished."),
+    )
+    first = team.until_escalated(task)
+    [issue] = team.github.escalations("octo/demo", task.number)
+    team.close(Task("octo/demo", issue["number"], ""))
+    team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:caller")
+    team.label(task, "squadron:caller")
     until(lambda: len(team.agents(task)) == 2, "a successor", failing=team.check_alive)
     second = team.until(task, State.ESCALATED)
     assert (second.predecessor, second.branch) == (str(first.id), first.branch)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.support.steps import (
     completes,
     is_blocked,
     runs,
+    runs_at_once,
     thinks,
     waits_for,
     writes,
@@ -23,12 +25,20 @@ from tests.support.steps import (
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.both_databases
+FIFTY_MINUTES = timedelta(minutes=50)
 
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> Iterator[Squad]:
     directory = tmp_path_factory.mktemp("restarts")
-    demo = repository({"docs": {}, "release": {}, "broken": {"max_tool_cals": 3}})
+    roles = {
+        "docs": {},
+        "release": {},
+        "broken": {"max_tool_cals": 3},
+        "caller": {"max_tool_calls": 1, "summary_wait": 5},
+        "reviewed": {"max_review_wait": 1},
+    }
+    demo = repository(roles)
     with squad(directory, {"octo/demo": demo}, database_url=database_url) as team:
         yield team
 
@@ -42,11 +52,6 @@ def used(counters: Counters) -> tuple[float, ...]:
         counters.input_tokens + counters.output_tokens,
         counters.active.total_seconds(),
     )
-
-
-def passes(team: Squad) -> list[dict[str, Any]]:
-    """What the log says of each pass of reconciliation."""
-    return [line for line in team.service.lines() if line["message"] == "reconciled"]
 
 
 def in_the_middle(team: Squad, name: str, shell_seconds: int) -> tuple[Task, Agent]:
@@ -80,8 +85,8 @@ def finishes(team: Squad, task: Task, before: Counters, name: str) -> Agent:
     return agent
 
 
-def test_a_stop_keeps_the_work_and_the_next_start_goes_on(team: Squad) -> None:
-    """DESIGN section 6, promises 2 and 5; issue, "Engine": `SIGTERM` drains."""
+def test_peers_09_a_stop_keeps_the_work_and_the_next_start_goes_on(team: Squad) -> None:
+    """DESIGN section 6, promises 2 and 5; issue, "Engine": `SIGTERM` drains; peers, scenario 9."""
     task, agent = in_the_middle(team, "drain", shell_seconds=2)
     before = team.registry.counters(agent.id)
     team.service.stop()
@@ -94,8 +99,8 @@ def test_a_stop_keeps_the_work_and_the_next_start_goes_on(team: Squad) -> None:
     finishes(team, task, before, "drain")
 
 
-def test_after_kill_9_the_orphans_are_gone_and_the_same_segment_goes_on(team: Squad) -> None:
-    """DESIGN section 6, promise 2; `facts/peers.md` section 4, 9 and 10."""
+def test_peers_09_after_kill_9_the_same_segment_goes_on_in_the_same_workspace(team: Squad) -> None:
+    """DESIGN section 6, promise 2; peers, scenario 9."""
     task, agent = in_the_middle(team, "kill", shell_seconds=300)
     before = team.registry.counters(agent.id)
     team.service.kill()
@@ -109,8 +114,83 @@ def test_after_kill_9_the_orphans_are_gone_and_the_same_segment_goes_on(team: Sq
     assert [(one.segment, one.attempt) for one in starts] == [(0, 1), (0, 2)]
 
 
-def test_what_happened_while_nobody_listened_is_found_in_one_pass(team: Squad) -> None:
-    """DESIGN section 6, promise 10; `facts/peers.md` section 4, 26."""
+@pytest.mark.full
+def test_peers_10_after_37_calls_and_50_minutes_no_budget_is_given_away(team: Squad) -> None:
+    """DESIGN section 6, promise 2; peers, scenario 10. The minutes are put into the stored log
+    while the service is dead: its first events, the start among them, happened so much earlier."""
+    task = team.give(
+        "docs",
+        "Long",
+        runs_at_once(*["true"] * 36),
+        waits_for(team.signal("long")),
+        completes("Nothing to change."),
+    )
+    agent = team.agent(task)
+    until(
+        lambda: team.registry.counters(agent.id).tool_calls == 37 and team.processes(agent.id),
+        "its 37th call runs",
+        failing=team.check_alive,
+    )
+    team.service.kill()
+    team.registry.began_earlier(agent.id, FIFTY_MINUTES)
+    before = team.registry.counters(agent.id)
+    assert before.tool_calls == 37 and before.active >= FIFTY_MINUTES
+    team.service.start()
+    team.go("long")
+    team.until(task, State.COMPLETED)
+    after = team.registry.counters(agent.id)
+    assert all(then <= now for then, now in zip(used(before), used(after), strict=True))
+    shown = team.asks_api("GET", "/api/agents").json()["agents"]
+    [limits] = [one["limits"] for one in shown if one["id"] == str(agent.id)]
+    assert limits["max_tool_calls"]["observed"] >= 37
+    assert limits["max_active_duration"]["observed"] >= FIFTY_MINUTES.total_seconds()
+
+
+@pytest.mark.full
+def test_peers_11_a_restart_leaves_the_ended_as_they_are(team: Squad) -> None:
+    """Peers, scenario 11: final agents with open issues and an open pull request."""
+    tasks = [
+        team.give("docs", "Nothing", completes("Nothing to change.")),
+        team.give("reviewed", "Unread", writes("u.txt", "u\n"), completes("Look.")),
+        team.give("caller", "Too much", runs("true"), runs("true")),
+        team.give("docs", "Not mine", waits_for(team.signal("never-mine"))),
+    ]
+    last = team.until(tasks[-1], State.ACTIVE)
+    until(lambda: team.registry.counters(last.id).tool_calls, "it has a workspace to work in")
+    team.github.does("maria", "DELETE", f"{tasks[-1].path}/labels/squadron:docs")
+    states = (State.COMPLETED, State.COMPLETED, State.ESCALATED, State.CANCELLED)
+    for task, state in zip(tasks, states, strict=True):
+        team.until(task, state)
+        assert team.github.sees(task.path)["state"] == "open"
+    team.until_escalated(tasks[2])
+    until(lambda: team.agent(tasks[1]).pull_request, "its pull request is noted")
+    conclusions = ("success", "success", "failure", "cancelled")
+    for task, conclusion in zip(tasks, conclusions, strict=True):
+        team.until_check(task, conclusion)
+    ends = ("Completed", "Completed", "Circuit breaker", "Cancelled")
+    for task, words in zip(tasks, ends, strict=True):
+        team.until_comment(task, words)
+    team.settle()
+    team.reconciles(1)
+
+    def everything() -> object:
+        issues = team.github.lists("/repos/octo/demo/issues?state=all")
+        return (
+            [(one["number"], one["state"], one["body"]) for one in issues],
+            [[one["body"] for one in team.comments(task)] for task in tasks],
+            [[one["id"] for one in team.checks(task)] for task in tasks],
+            [[team.registry.log(one.id) for one in team.agents(task)] for task in tasks],
+        )
+
+    before = everything()
+    team.service.kill()
+    team.service.start()
+    assert team.repairs(2) == []
+    assert everything() == before
+
+
+def test_peers_26_what_happened_while_nobody_listened_is_found_in_one_pass(team: Squad) -> None:
+    """DESIGN section 6, promise 10; peers, scenario 26."""
     blocker = team.issue("First this")
     sleeper = team.give(
         "release", "Then that", is_blocked("Later.", blocker.number), completes("Nothing to do.")
@@ -132,7 +212,7 @@ def test_what_happened_while_nobody_listened_is_found_in_one_pass(team: Squad) -
         ("maria", "POST", f"{new.path}/labels", {"labels": ["squadron:docs"]}),
     ):
         team.github.silently(login, method, path, content)
-    passes_before = len(passes(team))
+    lines_before = len(team.service.lines())
     team.service.start()
     for task, state in (
         (sleeper, State.COMPLETED),
@@ -142,10 +222,29 @@ def test_what_happened_while_nobody_listened_is_found_in_one_pass(team: Squad) -
     ):
         team.until(task, state)
     assert team.agent(new).started_by == "maria"
-    first = until(lambda: passes(team)[passes_before:], "a pass has ended")[0]
-    assert first["repairs"] == 4, first
-    assert [one["repairs"] for one in team.reconciles(2)] == [0, 0], "nothing is left to repair"
-    for task in (sleeper, merged, gone, new):
+
+    def said(message: str) -> list[dict[str, Any]]:
+        lines = team.service.lines()[lines_before:]
+        return [line for line in lines if line["message"] == message]
+
+    until(lambda: said("reconciled"), "a pass has ended", failing=team.check_alive)
+    repairs = [line["repair"] for line in said("repaired")]
+    assert sorted(one for one in repairs if not one.startswith("effects of ")) == sorted(
+        [
+            f"woken: {team.agent(sleeper).id}",
+            f"review ended: {team.agent(merged).id}",
+            f"cancelled: {team.agent(gone).id}",
+            f"started octo/demo#{new.number}/docs",
+        ]
+    )
+    assert team.repairs(2) == [], "nothing is left to repair"
+    for task, words in (
+        (sleeper, "Completed"),
+        (merged, "Completed"),
+        (gone, "Cancelled"),
+        (new, "Completed"),
+    ):
+        team.until_comment(task, words)
         assert len(team.comments(task)) == len(team.agents(task)) == 1
 
 
@@ -179,9 +278,7 @@ def test_what_people_wrote_while_nobody_listened_is_heard(team: Squad) -> None:
 
 def test_an_answer_survives_the_death_of_the_process_that_was_told(team: Squad) -> None:
     """DESIGN section 6, promise 2."""
-    task = team.give(
-        "docs", "Ask", is_blocked("Which?"), thinks(600), completes("Nothing to do.")
-    )
+    task = team.give("docs", "Ask", is_blocked("Which?"), thinks(600), completes("Nothing to do."))
     team.until(task, State.SLEEPING, Waits.ANSWER)
     before = len(team.prompts(task))
     team.comment(task, "The blue one.")
@@ -196,9 +293,7 @@ def test_an_answer_survives_the_death_of_the_process_that_was_told(team: Squad) 
 
 def test_without_its_session_an_agent_is_told_everything_again(team: Squad) -> None:
     """A worker on another machine, or a lost disk: the issue and the answer, not "go on"."""
-    task = team.give(
-        "docs", "Ask about cheese", is_blocked("Which?"), completes("Nothing to do.")
-    )
+    task = team.give("docs", "Ask about cheese", is_blocked("Which?"), completes("Nothing to do."))
     agent = team.until(task, State.SLEEPING, Waits.ANSWER)
     team.settle()
     shutil.rmtree(team.workspace(agent.id).parent / "session")

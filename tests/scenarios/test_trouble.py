@@ -9,27 +9,13 @@ from app.core.agent import EffectName, EffectState
 from app.core.events import Waits
 from app.core.lifecycle import State
 from app.scripted.script import Failure
-from tests.support.github import git
+from tests.support.github import BOT, git
 from tests.support.squad import Squad, Task, repository, squad
 from tests.support.steps import commits, completes, runs, waits_for, writes
 from tests.support.waiting import until
 
 WRITES = "POST|PATCH"
-FAULTS: Mapping[str, Mapping[str, Any]] = {
-    "error-before": {"kind": "error"},
-    "error-after": {"kind": "error", "phase": "after"},
-    "timeout-after": {"kind": "timeout", "phase": "after"},
-    "secondary-limit": {"kind": "secondary_limit", "retry_after": 1},
-}
-EFFECTS = {
-    "check": r"check-runs(/\d+)?",
-    "comment": r"issues/(\d+/comments|comments/\d+)",
-    "issue": "issues",
-}
-FORBIDDEN = "forbidden"
-TROUBLES = [f"{kind}-{effect}" for kind in FAULTS for effect in EFFECTS]
-"""Each kind of trouble with each effect of an escalation, in a repository of its own."""
-
+FORBIDDEN, MANY = "forbidden", "many"
 WORKFLOW = "on: push\njobs: {}\n"
 
 
@@ -44,7 +30,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     repositories = {
         "octo/demo": repository(roles),
         "octo/unread": repository({}, {"trigers": {}}),
-        **{f"octo/{name}": caller for name in (*TROUBLES, FORBIDDEN)},
+        **{f"octo/{name}": caller for name in (FORBIDDEN, MANY)},
     }
     directory = tmp_path_factory.mktemp("trouble")
     with squad(
@@ -106,15 +92,16 @@ def test_a_setup_that_fails_is_the_reason_of_an_escalation(team: Squad) -> None:
     assert [check["conclusion"] for check in team.checks(task)] == ["failure"]
 
 
-def test_a_push_that_github_refuses_is_named_and_the_work_stays_on_disk(team: Squad) -> None:
-    """DESIGN section 6, promise 5: workflow files."""
+def test_peers_09_a_refused_push_is_named_and_the_work_stays_on_disk(team: Squad) -> None:
+    """DESIGN section 6, promise 5: workflow files, of which GitHub is not even asked; peers,
+    scenario 9."""
     path = ".github/workflows/ci.yml"
     task = team.give(
         "docs", "Add a workflow", writes(path, WORKFLOW), commits("CI"), completes("CI is there.")
     )
     agent = team.until(task, State.SLEEPING, Waits.ANSWER)
-    comment = team.until_comment(task, "GitHub does not let this App change `.github/workflows`")
-    assert "not on the branch" in comment and "- [ ] work pushed" in comment
+    comment = team.until_comment(task, f"their changes of `{path}` are not on the branch")
+    assert "refused.patch" in comment and "- [ ] work pushed" in comment
     assert agent.pull_request is None
     assert (team.workspace(agent.id) / path).read_text() == WORKFLOW
     [head, *_] = team.github.commits("octo/demo", task.branch)
@@ -122,8 +109,8 @@ def test_a_push_that_github_refuses_is_named_and_the_work_stays_on_disk(team: Sq
     assert team.github.sees(f"/repos/octo/demo/commits/{head['sha']}")["files"] == []
 
 
-def test_a_protected_branch_is_named_and_the_work_stays_on_disk(team: Squad) -> None:
-    """DESIGN section 6, promise 5: protection."""
+def test_peers_09_a_protected_branch_is_named_and_the_work_stays_on_disk(team: Squad) -> None:
+    """DESIGN section 6, promise 5: protection; peers, scenario 9."""
     task = team.give(
         "docs",
         "Protected",
@@ -148,86 +135,83 @@ def test_a_protected_branch_is_named_and_the_work_stays_on_disk(team: Squad) -> 
 @pytest.fixture(scope="module", autouse=True)
 def unheard(team: Squad) -> Task:
     """An agent whose model always refuses. Begun first: its back-off takes a while."""
-    team.tolerates("RuntimeDied")
-    team.tolerates("automatically retried")
-    return team.give("docs", "Unheard", Failure(401))
+    return team.give("docs", "Unheard", writes("half.txt", "half done\n"), Failure(401))
 
 
-def test_a_model_that_always_refuses_escalates_after_three_deaths(
+def test_peers_09_a_runtime_that_dies_three_times_escalates_with_its_work_kept(
     team: Squad, unheard: Task
 ) -> None:
-    """DESIGN section 2: three deaths of one segment's runtime."""
+    """DESIGN section 2: three deaths of one segment's runtime; peers, scenario 9."""
     agent = team.until_escalated(unheard)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.observed) == ("runtime_died", 3)
     assert "HTTP status 401" in agent.trip.reason and "API key" in agent.trip.reason
     assert len(team.comments(unheard)) == 1
+    file = team.github.sees(f"/repos/octo/demo/contents/half.txt?ref={agent.sha}")
+    assert file["name"] == "half.txt"
+    [issue] = team.github.escalations("octo/demo", unheard.number)
+    assert f"`{unheard.branch}` at `{agent.sha}`" in issue["body"]
 
 
 # --- GitHub ----------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def troubled(team: Squad) -> Mapping[str, Task]:
-    """One escalation for each kind of trouble with each effect, all at once."""
-    tasks = {
-        name: team.give(
-            "caller",
-            name,
-            writes("work.txt", name),
-            waits_for(team.signal("trouble")),
-            runs("one too many"),
-            repository=f"octo/{name}",
-        )
-        for name in (*TROUBLES, FORBIDDEN)
-    }
-    for task in tasks.values():
-        team.until_comment(task, "Working.")
-    for kind, fault in FAULTS.items():
-        for effect, place in EFFECTS.items():
-            path = f"^/repos/octo/{kind}-{effect}/{place}$"
-            strikes = {**fault, "method": WRITES, "path": path, "count": 1}
-            team.github.orders("faults", strikes)
-    never = {"kind": "error", "status": 403, "method": WRITES}
-    place = f"^/repos/octo/{FORBIDDEN}/{EFFECTS['comment']}$"
-    team.github.orders("faults", {**never, "path": place})
-    team.go("trouble")
-    return tasks
+@pytest.mark.full
+def test_peers_28_of_more_than_a_hundred_comments_all_pages_are_read(team: Squad) -> None:
+    """Peers, scenario 28: ours is on the second page, and the service was told nothing of it."""
+    task = team.issue(
+        "Much was said",
+        runs("true"),
+        runs("true"),
+        runs("true"),
+        repository=f"octo/{MANY}",
+    ).by("caller")
+    for number in range(101):
+        body = {"body": f"Comment {number}."}
+        team.github.silently("rita", "POST", f"{task.path}/comments", body)
+    team.label(task, "squadron:caller")
+    team.until_escalated(task)
+    pages = [
+        team.github.sees(f"{task.path}/comments?per_page=100&page={page}") for page in (1, 2)
+    ]
+    assert [len(page) for page in pages] == [100, 2]
+    [ours] = [one for page in pages for one in page if one["user"]["login"] == BOT]
+    until(
+        lambda: "Circuit breaker" in team.github.sees(comment_path(ours))["body"],
+        "the one comment says so",
+    )
 
 
-@pytest.mark.parametrize("name", TROUBLES)
-def test_trouble_in_the_middle_of_an_escalation_ends_in_exactly_one_of_each(
-    team: Squad, troubled: Mapping[str, Task], name: str
-) -> None:
-    """DESIGN section 6, promise 4; `facts/peers.md` section 4, 28."""
-    task = troubled[name]
-    agent = team.until_escalated(task)
-    assert [check["conclusion"] for check in team.checks(task)] == ["failure"]
-    team.until_comment(task, "Circuit breaker")
-    assert len(team.comments(task)) == 1
-    assert len(team.github.escalations(task.repository, task.number)) == 1
-    effects = team.registry.effects(agent.id)
-    assert {effect.state for effect in effects.values()} == {EffectState.DONE}
+def comment_path(comment: Mapping[str, Any]) -> str:
+    """In REST."""
+    return f"/repos/octo/{MANY}/issues/comments/{comment['id']}"
 
 
 def test_an_effect_that_github_refuses_for_good_is_shown_and_the_others_are_there(
-    team: Squad, troubled: Mapping[str, Task]
+    team: Squad,
 ) -> None:
     """DESIGN section 6, promise 4: or the log says which of them GitHub still refuses."""
-    task = troubled[FORBIDDEN]
-    agent = team.until_escalated(task)
-    [comment] = team.comments(task)
-    assert "Working." in comment["body"], "it could not be edited any more"
-    assert [check["conclusion"] for check in team.checks(task)] == ["failure"]
-    effects = team.registry.effects(agent.id)
-    refused = [name for name, one in effects.items() if one.state is EffectState.REFUSED]
-    assert refused == [EffectName.COMMENT]
-    assert "403" in effects[EffectName.COMMENT].error
-
-
-def test_every_fault_has_struck(team: Squad, troubled: Mapping[str, Task]) -> None:
-    """Otherwise the stories above would prove nothing."""
-    assert team.github.fired() >= len(troubled)
+    task = team.give(
+        "caller",
+        "Forbidden",
+        writes("work.txt", "work"),
+        waits_for(team.signal("forbidden")),
+        runs("one too many"),
+        repository=f"octo/{FORBIDDEN}",
+    )
+    team.until_comment(task, "Working.")
+    never = {"kind": "error", "status": 403, "method": "POST|PATCH"}
+    place = rf"^/repos/octo/{FORBIDDEN}/issues/(\d+/comments|comments/\d+)$"
+    with team.github.trouble(**never, path=place):
+        team.go("forbidden")
+        agent = team.until_escalated(task)
+        [comment] = team.comments(task)
+        assert "Working." in comment["body"], "it could not be edited any more"
+        assert [check["conclusion"] for check in team.checks(task)] == ["failure"]
+        effects = team.registry.effects(agent.id)
+        refused = [name for name, one in effects.items() if one.state is EffectState.REFUSED]
+        assert refused == [EffectName.COMMENT]
+        assert "403" in effects[EffectName.COMMENT].error
 
 
 def test_nothing_of_an_agent_runs_after_its_end(team: Squad) -> None:

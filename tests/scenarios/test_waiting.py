@@ -7,7 +7,8 @@ import pytest
 from app.core.events import Slept, Waits, Woken
 from app.core.lifecycle import State
 from app.scripted.script import Answer, Conversation
-from tests.support.squad import Squad, repository, squad
+from tests.support.deliveries import deliver
+from tests.support.squad import Squad, Task, repository, squad
 from tests.support.steps import completes, is_blocked, runs, says, writes
 from tests.support.waiting import until
 
@@ -54,8 +55,59 @@ def test_a_blocked_agent_sleeps_wakes_when_the_issue_is_closed_and_hears_the_new
     assert "code.txt" in prompts[0], "what changed on the default branch is told"
 
 
-def test_two_blockers_wake_after_both(team: Squad) -> None:
-    """`facts/peers.md` section 4, 22."""
+def slow_beside(closing: Answer) -> Answer:
+    """A closing tool, and beside it a command that ends only after it."""
+    return Answer("", (*closing.calls, *runs("sleep 1; touch late.txt").calls))
+
+
+def tells_again(team: Squad, task: Task) -> int:
+    """Everything that GitHub has ever told about an issue and its pull request comes once more, as
+    new to the inbox; how much that was."""
+    numbers = {task.number, team.agent(task).pull_request}
+    told = [
+        one
+        for one in team.github.exchanges()
+        if (one.get("webhook") in ("issues", "issue_comment")
+            and one["payload"]["issue"]["number"] in numbers)
+        or (one.get("webhook") == "pull_request" and one["payload"]["number"] in numbers)
+    ]  # fmt: skip
+    for number, one in enumerate(told):
+        name = f"late-{task.number}-{number}"
+        assert deliver(team, one["webhook"], one["payload"], name).json()["accepted"]
+    team.settle()
+    return len(told)
+
+
+@pytest.mark.full
+def test_peers_15_nothing_late_sets_a_reported_blocker_back(team: Squad) -> None:
+    """Peers, scenario 15: a tool that ends after the report, and old webhooks once more. Hooks of a
+    segment that was taken over: `tests/contract/test_hook_crowds.py`."""
+    blocker = team.issue("Not yet")
+    task = team.give("docs", "Blocked", slow_beside(is_blocked("Later.", blocker.number)))
+    team.until(task, State.SLEEPING, Waits.BLOCKER)
+    team.settle()
+    asleep, log = team.agent(task), team.registry.log(team.agent(task).id)
+    assert asleep.blocked_by == (blocker.number,)
+    assert tells_again(team, task) >= 2
+    assert team.agents(task) == [asleep]
+    assert team.registry.log(asleep.id) == log
+    assert team.processes(asleep.id) == {}
+
+
+@pytest.mark.full
+def test_peers_15_nothing_late_sets_an_open_pull_request_back(team: Squad) -> None:
+    """Peers, scenario 15."""
+    task = team.give("docs", "Handed over", writes("h.txt", "h\n"), slow_beside(completes("Look.")))
+    team.until_handed_over(task)
+    team.settle()
+    waits, log = team.agent(task), team.registry.log(team.agent(task).id)
+    assert tells_again(team, task) >= 3
+    assert team.agents(task) == [waits]
+    assert team.registry.log(waits.id) == log
+
+
+def test_peers_22_two_blockers_wake_after_both(team: Squad) -> None:
+    """Peers, scenario 22."""
     first, second = team.issue("First"), team.issue("Second")
     task = team.give(
         "docs", "Third", is_blocked("Both.", first.number, second.number), completes("Done.")
@@ -69,8 +121,8 @@ def test_two_blockers_wake_after_both(team: Squad) -> None:
     assert len([one for one in team.registry.log(asleep.id) if isinstance(one, Woken)]) == 1
 
 
-def test_a_blocker_that_is_closed_already_wakes_at_once(team: Squad) -> None:
-    """`facts/peers.md` section 4, 22."""
+def test_peers_22_a_blocker_that_is_closed_already_wakes_at_once(team: Squad) -> None:
+    """Peers, scenario 22."""
     closed = team.issue("Long done")
     team.close(closed)
     task = team.give("docs", "Go", is_blocked("That one.", closed.number), completes("Done."))
@@ -79,8 +131,8 @@ def test_a_blocker_that_is_closed_already_wakes_at_once(team: Squad) -> None:
     assert "closed already" in woken.why
 
 
-def test_waiting_for_oneself_is_refused_and_escalated(team: Squad) -> None:
-    """`facts/peers.md` section 4, 22."""
+def test_peers_22_waiting_for_oneself_is_refused_and_escalated(team: Squad) -> None:
+    """Peers, scenario 22."""
 
     def for_itself(_: Conversation) -> Answer:
         return is_blocked("I wait for me.", task.number)
@@ -94,8 +146,8 @@ def test_waiting_for_oneself_is_refused_and_escalated(team: Squad) -> None:
     assert [check["conclusion"] for check in team.checks(task)] == ["failure"]
 
 
-def test_waiting_in_a_circle_is_refused_and_escalated(team: Squad) -> None:
-    """`facts/peers.md` section 4, 22."""
+def test_peers_22_waiting_in_a_circle_is_refused_and_escalated(team: Squad) -> None:
+    """Peers, scenario 22."""
     third = team.issue("C")
     first = team.give("docs", "A", is_blocked("For C.", third.number), says("Never."))
     team.until(first, State.SLEEPING, Waits.BLOCKER)

@@ -36,6 +36,16 @@ def deliver(team: Squad, event: str, payload: Any, delivery: str) -> httpx.Respo
     return post(team, headers(event, delivery, body), body)
 
 
+def told_of(team: Squad, name: str) -> list[tuple[str, Any]]:
+    """What GitHub told, or would have told, of people's doings in a repository, oldest first."""
+    return [
+        (one["webhook"], payload)
+        for one in team.github.exchanges()
+        if (payload := one.get("payload", {})).get("repository", {}).get("full_name") == name
+        and payload["sender"]["type"] == "User"
+    ]
+
+
 def post(team: Squad, sent: Mapping[str, str] | Headers, body: bytes) -> httpx.Response:
     """One POST to the webhook, whatever it holds."""
     return team.service.http.post("/webhook", headers=sent, content=body)

@@ -1,23 +1,28 @@
 """GitHub as the stories see it: the box as a process, and people at work in its REST interface."""
 
 import json
+import re
 import subprocess
 import sys
 import urllib.parse
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
+import jwt
 
-from tests.contract.openapi import Contract
+from tests.contract.openapi import GRAPHQL, Contract
 from tests.support import processes
+from tests.support.waiting import MOST_SECONDS
 
 Json = Any
 
 BOT = "squadron-box[bot]"
-MOST_SECONDS = 20.0
+KEEP_ALIVE = httpx.Limits(keepalive_expiry=2.0)
+"""Less than servers keep a connection open, so that none is used that is just being closed."""
 
 
 class GitHub:
@@ -33,10 +38,11 @@ class GitHub:
                 base_url=self.url,
                 headers={"Authorization": f"Bearer {token}"},
                 timeout=MOST_SECONDS,
+                limits=KEEP_ALIVE,
             )
             for login, token in about["users"].items()
         }
-        self._box = httpx.Client(base_url=self.url, timeout=MOST_SECONDS)
+        self._box = httpx.Client(base_url=self.url, timeout=MOST_SECONDS, limits=KEEP_ALIVE)
 
     def close(self) -> None:
         """Hang up."""
@@ -103,11 +109,11 @@ class GitHub:
         """Commits of a branch, newest first."""
         return self.lists(f"/repos/{repository}/commits?sha={urllib.parse.quote(branch)}")
 
-    def clone(self, repository: str) -> Path:
+    def clone(self, repository: str, by: str = "maria") -> Path:
         """A person's clone of a repository, made anew."""
         target = self._directory / f"clone-{len(list(self._directory.iterdir()))}"
         url = f"{self.about['git_url']}/{repository}.git".replace(
-            "://", f"://x:{self.about['users']['maria']}@"
+            "://", f"://x:{self.about['users'][by]}@"
         )
         git("clone", "--quiet", url, str(target), cwd=self._directory)
         return target
@@ -138,15 +144,43 @@ class GitHub:
         """Whether no webhook is on its way any more."""
         return self._box.get("/_box/idle?seconds=10").status_code == 200
 
+    def deliveries(self) -> list[Json]:
+        """What became of all deliveries of the last three days, newest first."""
+        key = Path(self.about["private_key_file"]).read_bytes()
+        now = datetime.now(UTC)
+        moments = {"iat": now - timedelta(seconds=10), "exp": now + timedelta(minutes=5)}
+        token = jwt.encode({**moments, "iss": str(self.about["app_id"])}, key, algorithm="RS256")
+        path = "/app/hook/deliveries?per_page=100"
+        answer = self._box.get(path, headers={"Authorization": f"Bearer {token}"})
+        assert answer.is_success and "next" not in answer.links, answer.text
+        return list(answer.json())
+
+    def asked_again(self) -> list[int]:
+        """Ids of the tries to deliver that our App has asked for once more, oldest first."""
+        asked = (
+            re.fullmatch(r"/app/hook/deliveries/(\d+)/attempts", one.get("path", ""))
+            for one in self.exchanges()
+        )
+        return [int(found.group(1)) for found in asked if found is not None]
+
     def unknown_operations(self) -> list[str]:
         """REST calls that the box did not know."""
         found = self._box.get("/_box/unknown").raise_for_status().json()
         return list(found)
 
     def exchanges(self) -> Iterator[Json]:
-        """Everything that was said so far, in both directions."""
-        for line in self._record.read_text().splitlines():
+        """Everything that was said so far, in both directions; of a line that is just being
+        written, the next look knows."""
+        whole, _, _ = self._record.read_bytes().rpartition(b"\n")
+        for line in whole.splitlines():
             yield json.loads(line)
+
+    def comments_made(self) -> Iterator[str]:
+        """Every comment that our App has made, as it was at first; edits make no noise."""
+        for one in self.exchanges():
+            is_comment = one.get("path", "").endswith("/comments") and one["method"] == "POST"
+            if is_comment and one["status"] == 201 and one["response"]["user"]["login"] == BOT:
+                yield one["response"]["body"]
 
     def check_contract(self) -> None:
         """Every exchange and every webhook is as GitHub's own description says."""
@@ -154,7 +188,7 @@ class GitHub:
         for one in self.exchanges():
             if "webhook" in one:
                 contract.check_webhook(one["webhook"], one["action"], one["payload"])
-            else:
+            elif one["path"] != GRAPHQL:
                 contract.check_exchange(
                     one["method"],
                     one["path"],

@@ -1,6 +1,7 @@
 """Child processes of the tests, and what is left of the processes of others."""
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -9,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-END_SECONDS = 30.0
+END_SECONDS = 90.0
+MOST_TRIES = 100
 
 
 def base_environment(home: Path) -> dict[str, str]:
@@ -66,8 +68,10 @@ def carrying(text: str) -> dict[int, str]:
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """A port that nobody listens on now, and that no outgoing connection takes by chance before
+    the service listens: it is not one of those that the kernel gives out."""
+    for port in random.SystemRandom().sample(range(10_000, 32_000), MOST_TRIES):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError(f"none of {MOST_TRIES} ports is free")

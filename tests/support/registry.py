@@ -3,16 +3,22 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
 
 import sqlalchemy as sa
 
+from app.adapters.store.codec import encode_event
 from app.adapters.store.database import make_engine
 from app.adapters.store.store import SqlStore
-from app.adapters.store.tables import DELIVERIES
+from app.adapters.store.tables import DELIVERIES, EVENTS, LOOKS, REDELIVERIES
 from app.adapters.store.writer import GroupWriter
 from app.core.agent import Agent, AgentId, Effect, EffectName
 from app.core.counters import Counters, fold
-from app.core.events import AgentEvent
+from app.core.events import AgentEvent, SegmentStarted
+from app.core.redelivery import AskedAgain
+from app.core.remarks import CommentKind
+from app.ports import HeardCommands
 
 
 class Registry:
@@ -40,14 +46,52 @@ class Registry:
         """What an agent has used."""
         return fold(self.log(agent))
 
+    def began_earlier(self, agent: AgentId, by: timedelta) -> None:
+        """While the service is dead: all that happened up to the first start is so much older."""
+        log = self.log(agent)
+        began = next(n for n, event in enumerate(log, 1) if isinstance(event, SegmentStarted))
+        with self._engine.begin() as connection:
+            for seq, event in enumerate(log[:began], 1):
+                older = replace(event, at=event.at - by)
+                where = (EVENTS.c.agent_id == str(agent)) & (EVENTS.c.seq == seq)
+                values = {"at": older.at, "body": encode_event(older)}
+                connection.execute(sa.update(EVENTS).where(where).values(values))
+
     def effects(self, agent: AgentId) -> Mapping[EffectName, Effect]:
         """What was written on GitHub about an agent."""
         return asyncio.run(self._store.effects(agent))
+
+    def heard(
+        self, repository: str, comment: int, kind: CommentKind = "comment"
+    ) -> Sequence[HeardCommands]:
+        """What a comment has told Squadron, oldest first."""
+        return asyncio.run(self._store.heard_commands(repository, comment, kind))
 
     def deliveries(self) -> set[str]:
         """Ids of all deliveries that the inbox knows."""
         with self._engine.connect() as connection:
             return set(connection.scalars(sa.select(DELIVERIES.c.id)))
+
+    def asked_again(self) -> Sequence[AskedAgain]:
+        """Failed deliveries that GitHub was asked for."""
+        return [*asyncio.run(self._store.asked_again()).values()]
+
+    def saw_further(self, by: timedelta) -> None:
+        """While the service is dead: reconciliation has seen changes of so much later, so what
+        happened until now is no news any more."""
+        with self._engine.begin() as connection:
+            for name, look in asyncio.run(self._store.looks()).items():
+                values = {"threads_until": look.threads_until + by}
+                where = LOOKS.c.repository == name
+                connection.execute(sa.update(LOOKS).where(where).values(values))
+
+    def asked_earlier(self, by: timedelta) -> None:
+        """While the service is dead: GitHub was asked for failed deliveries so much earlier."""
+        with self._engine.begin() as connection:
+            for asked in self.asked_again():
+                where = REDELIVERIES.c.guid == asked.guid
+                earlier = sa.update(REDELIVERIES).where(where).values(at=asked.at - by)
+                connection.execute(earlier)
 
     def is_drained(self) -> bool:
         """Whether every delivery was looked at, and all that followed from them was done."""

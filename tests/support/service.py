@@ -4,31 +4,46 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from tests.support import processes
-from tests.support.waiting import until
-
-READY_SECONDS = 30.0
-MOST_SECONDS = 30.0
+from tests.support.waiting import MOST_SECONDS, until
 
 
 class Service:
     """`squadron serve` on one data directory and one port, started any number of times."""
 
-    def __init__(self, environment: Mapping[str, str], port: int, log: Path) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str],
+        port: int,
+        log: Path,
+        program: str = "app.cli.main",
+        options: Sequence[str] = (),
+    ) -> None:
+        """`program`: the module that is run as `squadron`; `options`: of its `serve`."""
         self.url = f"http://127.0.0.1:{port}"
-        self._command = [sys.executable, "-m", "app.cli.main", "serve", "--port", str(port)]
-        self._environment = environment
+        serve = ("serve", "--port", str(port), *options)
+        self._command = [sys.executable, "-m", program, *serve]
+        self.environment = environment
         self._log = log
         self._process: subprocess.Popen[str] | None = None
         self._lines: list[dict[str, Any]] = []
         self._read_bytes = 0
+        self._reading = threading.Lock()
+        """A step of the scripted model may look at the log while the story does."""
         self.http = httpx.Client(base_url=self.url, timeout=MOST_SECONDS)
+
+    @property
+    def pid(self) -> int:
+        """Of its process, which has to run."""
+        assert self._process is not None, "the service does not run"
+        return self._process.pid
 
     def close(self) -> None:
         """Hang up."""
@@ -38,11 +53,11 @@ class Service:
         """Start, and wait until it is ready."""
         assert self._process is None, "the service runs already"
         with self._log.open("a") as stderr:
-            self._process = processes.start(self._command, self._environment, stderr)
+            self._process = processes.start(self._command, self.environment, stderr)
         until(
             self._is_ready,
             "the service is ready",
-            within_seconds=READY_SECONDS,
+            within_seconds=MOST_SECONDS,
             failing=self.check_alive,
         )
 
@@ -56,6 +71,16 @@ class Service:
                 f"the service ended with {exit_code}: {self.last_words()}"
             )
 
+    def interrupt(self) -> int:
+        """Ctrl-C; the exit code."""
+        process, self._process = self._process, None
+        assert process is not None, "the service does not run"
+        process.send_signal(signal.SIGINT)
+        process.wait(processes.END_SECONDS)
+        if process.stdout is not None:
+            process.stdout.close()
+        return process.returncode
+
     def kill(self) -> None:
         """`kill -9`: of the service alone, its children have to be found by others."""
         process, self._process = self._process, None
@@ -64,6 +89,18 @@ class Service:
         process.wait(processes.END_SECONDS)
         if process.stdout is not None:
             process.stdout.close()
+
+    def commands(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """`squadron …` by the operator, in a process beside the service."""
+        return subprocess.run(
+            [sys.executable, "-m", "app.cli.main", *arguments],
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=MOST_SECONDS,
+            check=False,
+        )
 
     def check_alive(self) -> None:
         """Raises when the process has ended by itself."""
@@ -78,6 +115,11 @@ class Service:
         What is no JSON (a library's words, half a line of a process that was killed) has the level
         PLAIN; lines of it that follow each other are one.
         """
+        with self._reading:
+            self._read_on()
+            return [*self._lines]
+
+    def _read_on(self) -> None:
         with self._log.open("rb") as log:
             log.seek(self._read_bytes)
             whole_lines, line_end, _ = log.read().rpartition(b"\n")
@@ -90,7 +132,6 @@ class Service:
                     self._lines[-1]["message"] += f"\n{line}"
                 else:
                     self._lines.append({"level": "PLAIN", "message": line})
-        return [*self._lines]
 
     def last_words(self) -> str:
         """The end of its log, for the message of a test that failed."""

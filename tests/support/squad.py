@@ -7,14 +7,18 @@ and the registry would see. On the way out everything has to be in order: see `c
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from app.adapters.workspace import agent_directory
-from app.core.agent import Agent, AgentId
+from app.core.agent import Agent, AgentId, EffectName, EffectState
 from app.core.events import Waits
 from app.core.lifecycle import State
 from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
@@ -38,6 +42,13 @@ WEBHOOK_SECRET = "canary-webhook-secret"
 MODEL_KEY = "canary-model-key"
 ADMIN_TOKEN = "canary-admin-token"
 CANARIES = (WEBHOOK_SECRET, MODEL_KEY, ADMIN_TOKEN, "PRIVATE KEY", "ghs_")
+
+WITHOUT_SANDBOX: Mapping[str, Any] = {"mode": "off"}
+"""What most stories say of it, which are quicker so, and run everywhere."""
+
+MOST_COMMENTS = 3
+"""Of one agent, besides answers to people."""
+_MARK = re.compile(r"<!-- squadron:([a-z-]+):?(\S*?)(?::[a-z_]+)? -->")
 
 SUMMARY = Answer("This is what I did.")
 TRIES = "./try.sh"
@@ -190,7 +201,8 @@ class Squad:
         return until(look, f"{task} is {wanted}", failing=self.check_alive)
 
     def until_handed_over(self, task: Task) -> Agent:
-        """The agent, once its pull request is open and its check is a success."""
+        """The agent, once its pull request is open, its check is a success, and our comment is
+        there; what that says may follow later, for it is not edited too often."""
         self.until(task, State.SLEEPING, Waits.REVIEW)
         until(
             lambda: self.agent(task).pull_request,
@@ -198,13 +210,19 @@ class Squad:
             failing=self.check_alive,
         )
         self.until_check(task, "success")
+        until(lambda: self.comments(task), f"a comment on {task}", failing=self.check_alive)
         return self.agent(task)
 
     def until_escalated(self, task: Task) -> Agent:
         """The agent, once it is ESCALATED and a human was told everything."""
         agent = self.until(task, State.ESCALATED)
+
+        def is_told() -> bool:  # and noted: by that the issue is known as the agent's own
+            told = self.registry.effects(agent.id).get(EffectName.ISSUE)
+            return told is not None and told.state is EffectState.DONE
+
         until(
-            lambda: self.github.escalations(task.repository, task.number),
+            lambda: is_told() and self.github.escalations(task.repository, task.number),
             f"a needs-human issue for {task}",
             failing=self.check_alive,
         )
@@ -225,8 +243,16 @@ class Squad:
         """Comments of our App on the issue."""
         return self.github.comments(task.repository, task.number)
 
+    def asks_api(self, method: str, path: str, content: Any = None) -> httpx.Response:
+        """One call of the service's API, as its operator."""
+        bearer = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
+        return self.service.http.request(method, path, json=content, headers=bearer)
+
     def checks(self, task: Task, ref: str | None = None) -> list[Any]:
         """Check runs of the role, on the head of its branch or on a commit."""
+        agents = self.agents(task)
+        if ref is None and agents and agents[-1].state is State.COMPLETED:
+            ref = agents[-1].sha  # the branch of merged work is deleted
         return self.github.checks(task.repository, ref or task.branch, task.role)
 
     def until_check(self, task: Task, conclusion: str) -> list[Any]:
@@ -237,6 +263,17 @@ class Squad:
             return checks if {one["conclusion"] for one in checks} == {conclusion} else []
 
         return until(look, f"{task}: the check says {conclusion}", failing=self.check_alive)
+
+    def until_titled(self, task: Task, title: str) -> Any:
+        """The one check run on the head of the branch, once its title begins so."""
+
+        def look() -> list[Any]:
+            checks = self.checks(task)
+            titles = [str(one["output"]["title"]) for one in checks]
+            return checks if all(each.startswith(title) for each in titles) else []
+
+        [check] = until(look, f"{task}: the check says {title!r}", failing=self.check_alive)
+        return check
 
     def until_comment(self, task: Task, words: str) -> str:
         """Our one comment on the issue, once it says so."""
@@ -287,6 +324,18 @@ class Squad:
         )
         return found[1:wanted]
 
+    def repairs(self, passes: int) -> list[str]:
+        """What so many whole passes from now on repaired, in their words.
+
+        Without the effects that had become due: an edit that was put off for the noise bound of
+        a comment is due in any pass.
+        """
+        first, *_, last = self.reconciles(passes + 1)  # the first marks where the others begin
+        lines = self.service.lines()
+        between = lines[lines.index(first) : lines.index(last)]
+        done = [line["repair"] for line in between if line["message"] == "repaired"]
+        return [one for one in done if not one.startswith("effects of ")]
+
     def _passes(self) -> list[dict[str, Any]]:
         return [line for line in self.service.lines() if line["message"] == "reconciled"]
 
@@ -309,7 +358,20 @@ class Squad:
         """All was heard, nobody was asked for what GitHub has not, nothing died in the dark."""
         self.settle()
         self.check_alive()
-        assert not self.github.unknown_operations()
+        unknown = self.github.unknown_operations()
+        assert not unknown, f"the box does not know {unknown}"
+        self.check_quiet()
+
+    def check_quiet(self) -> None:
+        """No agent made noise: whatever we wrote says by its mark for which agent, or whom it
+        answers, and no agent has more comments than it may."""
+        of_agents: Counter[str] = Counter()
+        for body in self.github.comments_made():
+            marks = _MARK.findall(body)
+            assert marks, f"a comment without a mark: {body[:300]}"
+            of_agents.update(mark[1] for mark in marks if mark[0] == "effect")
+        noisy = {agent: made for agent, made in of_agents.items() if made > MOST_COMMENTS}
+        assert not noisy, f"more than {MOST_COMMENTS} comments of an agent: {noisy}"
 
     def check_nothing_is_left(self) -> None:
         """After the service has stopped: no process of it or of an agent."""
@@ -330,9 +392,19 @@ def squad(
     database_url: str | None = None,
     reconciliation_seconds: int = 1,
     workers: int = 6,
+    operator: Mapping[str, Any] | None = None,
     people: Mapping[str, str] = PEOPLE,
+    further_environment: Mapping[str, str] | None = None,
+    model_name: str = "openai:scripted",
+    program: str = "app.cli.main",
+    options: Sequence[str] = (),
 ) -> Iterator[Squad]:
-    """Start everything; stop it again and check that it is in order."""
+    """Start everything; stop it again and check that it is in order.
+
+    `operator`: further keys of the operator's file, and None for one that it shall not have;
+    `further_environment`: of the service; `program`: the module that is run as `squadron`;
+    `options`: of its `serve`.
+    """
     with ExitStack() as stack:
         model = stack.enter_context(ScriptedServer(Scripts(()), api_key=MODEL_KEY))
         port = processes.free_port()
@@ -346,10 +418,15 @@ def squad(
             )
         )
         data = directory / "data"
-        operator = directory / "operator.yaml"
-        operator.write_text(
-            f"reconciliation_interval: {reconciliation_seconds}\nworkers: {{agents: {workers}}}\n"
-        )
+        operator_file = directory / "operator.yaml"
+        rules = {
+            "reconciliation_interval": reconciliation_seconds,
+            "workers": {"agents": workers},
+            "sandbox": WITHOUT_SANDBOX,
+            **(operator or {}),
+        }
+        said = {key: value for key, value in rules.items() if value is not None}
+        operator_file.write_text(json.dumps(said))
         url = database_url or f"sqlite:///{data / 'squadron.sqlite'}"
         environment = {
             **processes.base_environment(directory),
@@ -361,13 +438,14 @@ def squad(
             "SQUADRON_GITHUB_GIT_URL": github.about["git_url"],
             "SQUADRON_DATA_DIR": str(data),
             "SQUADRON_DATABASE_URL": url,
-            "SQUADRON_CONFIG": str(operator),
-            "SQUADRON_MODEL": "openai:scripted",
-            "SQUADRON_MODEL_BASE_URL": f"{model.url}/v1",
+            "SQUADRON_CONFIG": str(operator_file),
+            "SQUADRON_MODEL": model_name,
+            "SQUADRON_MODEL_BASE_URL": f"{model.url}{'/v1' if 'openai:' in model_name else ''}",
             "SQUADRON_MODEL_API_KEY": MODEL_KEY,
+            **(further_environment or {}),
         }
         data.mkdir()
-        service = Service(environment, port, directory / "service.log")
+        service = Service(environment, port, directory / "service.log", program, options)
         here = Squad(github, model, service, directory)
         stack.callback(service.close)
         stack.callback(service.stop)

@@ -2,8 +2,12 @@
 
 import json
 from pathlib import Path
+from shlex import quote
 
 from app.scripted.script import Answer, Call
+
+WAITS_SECONDS = 600
+"""The longest that the embedded runtime lets a command run; it has to be asked for."""
 
 
 def runs(command: str, say: str = "") -> Answer:
@@ -46,6 +50,11 @@ def thinks(seconds: float) -> Answer:
     return Answer("Perhaps …", think_seconds=seconds)
 
 
-def waits_for(file: Path) -> Answer:
+def waits_for(file: Path, look_seconds: float = 0.05) -> Answer:
     """A shell that runs until the test writes the file."""
-    return runs(f"for n in $(seq 1200); do [ -e {file} ] && exit 0; sleep 0.05; done; exit 1")
+    looks = int(WAITS_SECONDS / look_seconds)
+    wait = (
+        f"for n in $(seq {looks}); do [ -e {quote(str(file))} ] && exit 0;"
+        f" sleep {look_seconds}; done; exit 1"
+    )
+    return Answer("", (Call("bash", {"command": wait, "timeout_seconds": WAITS_SECONDS}),))

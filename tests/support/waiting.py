@@ -6,7 +6,8 @@ from typing import TypeVar
 
 Found = TypeVar("Found")
 
-MOST_SECONDS = 30.0
+MOST_SECONDS = 180.0
+"""Far more than anything takes: a machine that is busy with other things proves nothing."""
 LOOK_AGAIN_SECONDS = 0.1
 
 

@@ -23,7 +23,12 @@ Handler = Callable[[Work], Awaitable[None]]
 APP_VERSION: Final = "squadron-1"
 """Pinned: with a version that follows the source, any edit would strand running agents."""
 MOST_ATTEMPTS_OF_A_STEP: Final = 4
-POLL_SECONDS: Final = 0.1
+POLL_SECONDS: Final = 0.2
+"""How often each queue is looked at for work: short enough that nobody waits for it, long enough
+that a service with nothing to do takes a small part of a core."""
+UNHURRIED_POLL_SECONDS: Final = 1.0
+UNHURRIED: Final = frozenset({WorkKind.REDELIVERY})
+"""Kinds of work that nobody waits for."""
 MOST_FORGOTTEN_AT_ONCE: Final = 5_000
 
 log = logging.getLogger("squadron.engine")
@@ -98,8 +103,9 @@ class DurableEngine:
         DBOS.listen_queues([kind.value for kind in self._queues])
         DBOS.launch()
         for kind, at_once in self._queues.items():
+            seconds = UNHURRIED_POLL_SECONDS if kind in UNHURRIED else POLL_SECONDS
             DBOS.register_queue(
-                kind.value, worker_concurrency=at_once, polling_interval_sec=POLL_SECONDS
+                kind.value, worker_concurrency=at_once, polling_interval_sec=seconds
             )
         self._client = DBOSClient(
             system_database_url=self._url,

@@ -59,7 +59,7 @@ class SingleProcess:
     def __init__(self, data_directory: Path, unique: str) -> None:
         """Takes the lock. Raises `AlreadyRunning`."""
         self.worker = f"{socket.gethostname()}-{os.getpid()}-{unique}"
-        data_directory.mkdir(parents=True, exist_ok=True)
+        data_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = data_directory / "squadron.lock"
         self._file = path.open("a")
         try:

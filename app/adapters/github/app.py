@@ -1,38 +1,48 @@
 """The `GitHub` port over REST."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime
+from contextlib import AbstractContextManager
+from copy import copy
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlsplit
 
 from pydantic import SecretStr
 
-from app.adapters.github import reading
+from app.adapters.github import edits, reading
 from app.adapters.github.at import At
-from app.adapters.github.call import Call, Query
-from app.adapters.github.configuration import configuration
+from app.adapters.github.call import OLDEST_FIRST, Call, Query
+from app.adapters.github.checks import Checks
+from app.adapters.github.configuration import DIRECTORY, KeptContents, configuration
 from app.adapters.github.connection import Connection
+from app.adapters.github.hook import AppHook
+from app.adapters.github.pulls import PullRequests
+from app.adapters.github.spending import counted
 from app.adapters.github.tokens import Scope
+from app.core.feedback import Review
+from app.core.marks import Mark
 from app.core.trust import Permission
 from app.ports import (
-    CheckText,
     Clock,
+    Edit,
+    GitHubFailed,
     Issue,
+    Listed,
+    Pacing,
     Posted,
-    PullRequest,
+    Reaction,
     Refused,
     Repository,
     RepositoryInfo,
     Said,
+    Spent,
 )
 
 if TYPE_CHECKING:
     from httpx import AsyncBaseTransport
 
-_OLDEST_FIRST: Query = {"sort": "created", "direction": "asc"}
 
-
-class GitHubApp:
+class GitHubApp(Checks, PullRequests):
     """GitHub as one App sees it. Use one instance on one event loop only.
 
     Every request is made once and takes at most half a minute; a list is read to its end. Tokens
@@ -42,37 +52,58 @@ class GitHubApp:
     def __init__(
         self,
         app_id: int,
-        private_key: SecretStr,
+        private_keys: Sequence[SecretStr],
         api_url: str,
         clock: Clock,
         transport: "AsyncBaseTransport | None" = None,
+        pacing: Pacing | None = None,
     ) -> None:
-        """`api_url` is GitHub's, an Enterprise Server's (`https://HOST/api/v3`), or the box's.
+        """`private_keys`: one, or two while they are rotated; GitHub has to take one of them.
 
-        `transport` takes the place of the network, for a GitHub in the same process.
+        `api_url` is GitHub's, an Enterprise Server's (`https://HOST/api/v3`), or the box's.
+
+        `transport` takes the place of the network, for a GitHub in the same process. Without
+        `pacing` writes are sent as they come.
         """
-        self._app_id = app_id
+        super().__init__(
+            app_id, Connection(app_id, private_keys, api_url, clock, transport, pacing)
+        )
+        self._api_url = api_url
         self._host = urlsplit(api_url).hostname or ""
-        self._connection = Connection(app_id, private_key, api_url, clock, transport)
-        self._bot_login: str | None = None
-        self._bot_email: str | None = None
+        self._contents = KeptContents()
 
-    async def token(self, repository: Repository, purpose: Literal["read", "write"]) -> str:
-        """A token for git on one repository; it lives for ten more minutes or longer."""
+    def urgently(self) -> "GitHubApp":
+        """The same, for writes that must not wait behind what is routine."""
+        first = copy(self)
+        first._urgent = True
+        return first
+
+    @property
+    def hook(self) -> AppHook:
+        """The App's webhook."""
+        return AppHook(self._connection)
+
+    def counted(self) -> AbstractContextManager[Spent]:
+        return counted()
+
+    async def token(
+        self,
+        repository: Repository,
+        purpose: Literal["read", "write"],
+        refused: str | None = None,
+    ) -> str:
+        """A token for git on one repository; it lives for ten more minutes or longer. `refused`
+        is one that GitHub no longer takes."""
         scope = Scope(repository.installation_id, repository.full_name, purpose)
+        if refused is not None:
+            self._connection.tokens.forget(scope, refused)
         return await self._connection.tokens.get(scope)
 
     # --- who and where we are ----------------------------------------------------------------
 
-    async def bot_login(self) -> str:
-        if self._bot_login is None:
-            answer = await self._connection.send(Call("GET", "/app"))
-            self._bot_login = f"{reading.needed_text(answer.body, 'slug')}[bot]"
-        return self._bot_login
-
     async def bot_email(self) -> str:
         """The address holds the id of the bot's user, which is not the App's id."""
-        if self._bot_email is None:
+        if self._bot.email is None:
             installations = [each async for each in self._installations()]
             if not installations:
                 raise Refused("The App is not installed anywhere yet: install it first", 404)
@@ -81,23 +112,53 @@ class GitHubApp:
             answer = await self._connection.send(call, Scope(installations[0], None, "list"))
             user_id = reading.needed_number(answer.body, "id")
             host = self._host.removeprefix("api.")
-            self._bot_email = f"{user_id}+{login}@users.noreply.{host}"
-        return self._bot_email
+            self._bot.email = f"{user_id}+{login}@users.noreply.{host}"
+        return self._bot.email
 
-    async def repositories(self) -> Sequence[Repository]:
-        return [
-            Repository(reading.needed_text(each, "full_name"), installation_id)
-            async for installation_id in self._installations()
-            async for each in self._connection.pages(
-                Call("GET", "/installation/repositories"),
-                Scope(installation_id, None, "list"),
-                within="repositories",
-            )
-        ]
+    async def repositories(self) -> Listed:
+        found, tips = dict[int, Repository](), dict[str, str]()
+        unlisted = dict[int, GitHubFailed]()
+        async for installation_id in self._installations():
+            try:
+                for each in await self._repositories_of(installation_id):
+                    name = reading.needed_text(each, "full_name")
+                    found[reading.needed_number(each, "id")] = Repository(name, installation_id)
+                    tips[name] = reading.tip(each)
+            except GitHubFailed as error:  # one account's trouble is not the others'
+                unlisted[installation_id] = error
+        present = {each.full_name: number for number, each in found.items()}
+        self._connection.tokens.forget_moved(present)
+        return Listed(found, tips, unlisted)
+
+    async def _repositories_of(self, installation_id: int) -> list[object]:
+        pages = self._connection.pages(
+            Call("GET", "/installation/repositories", is_remembered=True),
+            Scope(installation_id, None, "list"),
+            within="repositories",
+        )
+        return [each async for each in pages]
+
+    async def whereabouts(self, repository: Repository) -> tuple[int, str] | None:
+        parts = ("repos", *repository.full_name.split("/"))
+        call = Call("GET", "".join(f"/{quote(part, safe='')}" for part in parts))
+        # A token for one repository can only be had by the name that it has now.
+        scope = Scope(repository.installation_id, None, "list")
+        try:
+            found = (await self._connection.send(call, scope)).body
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+            found = None
+        name = reading.text(found, "full_name")
+        if name is None or reading.same(name, repository.full_name):
+            await self._at(repository).check_access()
+        return None if name is None else (reading.needed_number(found, "id"), name)
 
     async def _installations(self) -> AsyncIterator[int]:
         """Ids of the installations that are not suspended."""
-        async for each in self._connection.pages(Call("GET", "/app/installations")):
+        async for each in self._connection.pages(
+            Call("GET", "/app/installations", is_remembered=True)
+        ):
             if reading.dig(each, "suspended_at") is None:
                 yield reading.needed_number(each, "id")
 
@@ -106,26 +167,70 @@ class GitHubApp:
     async def repository(self, repository: Repository) -> RepositoryInfo:
         return reading.repository_info(await self._at(repository).get())
 
-    async def configuration(self, repository: Repository) -> Mapping[str, bytes]:
+    async def configuration(
+        self, repository: Repository, commit: str | None = None
+    ) -> Mapping[str, bytes]:
         here = self._at(repository)
+        query = {} if commit is None else {"ref": commit}
 
         async def contents(path: str) -> object:
-            return await here.find("contents", *path.split("/"))
+            # The directory's entries name all that is below by its hash: one request says whether
+            # anything has changed.
+            is_top = path == DIRECTORY
+            return await here.find("contents", *path.split("/"), query=query, is_remembered=is_top)
 
-        return await configuration(contents)
+        files = await configuration(contents, self._contents)
+        if not files:  # or out of reach, which GitHub answers alike
+            await self._visible(here)
+        return files
+
+    async def parted(self, repository: Repository, commit: str) -> str | None:
+        branch = (await self.repository(repository)).default_branch
+        query: Query = {"per_page": 1}  # of the commits, which do not matter
+        found = await self._at(repository).find("compare", f"{branch}...{commit}", query=query)
+        return None if found is None else reading.needed_text(found, "merge_base_commit", "sha")
 
     async def permission(self, repository: Repository, login: str) -> Permission:
         found = await self._at(repository).find("collaborators", login, "permission")
         return reading.permission(found)
+
+    async def is_team_member(self, repository: Repository, team: str, login: str) -> bool:
+        org, _, slug = team.partition("/")
+        parts = ("orgs", org, "teams", slug, "memberships", login)
+        call = Call("GET", "".join(f"/{quote(part, safe='')}" for part in parts))
+        scope = Scope(repository.installation_id, None, "teams")
+        try:
+            answer = await self._connection.send(call, scope)
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+            return False
+        return reading.needed_text(answer.body, "state") == "active"
 
     # --- issues ------------------------------------------------------------------------------
 
     async def issue(self, repository: Repository, number: int) -> Issue | None:
         here = self._at(repository)
         found = await here.find("issues", number)
-        if found is None or not await self._is_still_in(repository, found):
+        if found is None:
+            await self._check_issues(here)
+            return None
+        if not await self._is_still_in(repository, found):
             return None
         return reading.issue(found)
+
+    async def _check_issues(self, here: At) -> None:
+        """Raises if an issue is out of reach, rather than gone: then nothing is known of it."""
+        found = await self._visible(here)
+        if reading.dig(found, "has_issues") is False:
+            raise Refused("Issues are switched off in this repository", 410)
+
+    async def _visible(self, here: At) -> object:
+        """What GitHub says of the repository, None if there is none. Raises `NoAccess`."""
+        found = await here.find(is_remembered=True)
+        if found is None:
+            await here.check_access()
+        return found
 
     async def _is_still_in(self, repository: Repository, issue: object) -> bool:
         """GitHub redirects to wherever an issue was transferred, and after a renaming as well."""
@@ -135,33 +240,51 @@ class GitHubApp:
         present = await self._at(repository).get()
         return reading.same(owner, reading.needed_text(present, "full_name"))
 
-    async def issues(
-        self, repository: Repository, *, label: str | None = None, assignee: str | None = None
+    async def threads(
+        self, repository: Repository, since: datetime | None = None
     ) -> Sequence[Issue]:
-        wanted = {"labels": label, "assignee": assignee}
-        query = {"state": "open", **_OLDEST_FIRST} | {
-            name: value for name, value in wanted.items() if value is not None
-        }
-        found = self._at(repository).list("issues", query=query)
-        return [issue async for each in found if not (issue := reading.issue(each)).is_pull_request]
+        query = {"state": "open"} if since is None else {"state": "all", "since": _second(since)}
+        found = self._at(repository).list(
+            "issues", query={**query, **OLDEST_FIRST}, is_remembered=True
+        )
+        return [reading.issue(each) async for each in found]
 
-    async def labeller(self, repository: Repository, number: int, label: str) -> str | None:
-        who: str | None = None
-        async for event in self._at(repository).list("issues", number, "timeline"):
-            is_labelled = reading.text(event, "event") == "labeled"
-            if is_labelled and reading.same(reading.text(event, "label", "name"), label):
-                who = reading.text(event, "actor", "login")
-        return who
+    async def marks(self, repository: Repository, number: int) -> Sequence[Mark]:
+        found = self._at(repository).list("issues", number, "timeline")
+        return [mark async for each in found for mark in reading.marks(each)]
+
+    async def edits(self, repository: Repository, number: int) -> Sequence[Edit]:
+        scope = Scope(repository.installation_id, repository.full_name, "effects")
+        question = edits.call(self._api_url, repository, number)
+        return edits.read((await self._connection.send(question, scope)).body)
+
+    async def add_labels(self, repository: Repository, number: int, labels: Sequence[str]) -> None:
+        await self._at(repository).post("issues", number, "labels", body={"labels": [*labels]})
 
     async def marked_issues(
         self, repository: Repository, label: str, marker: str
     ) -> Sequence[Posted]:
         us = await self.bot_login()
-        query = {"state": "all", "labels": label, "creator": us, **_OLDEST_FIRST}
+        query = {"state": "all", "labels": label, "creator": us, **OLDEST_FIRST}
         return [
             reading.posted_issue(each)
             async for each in self._at(repository).list("issues", query=query)
             if reading.is_marked(each, us, marker) and reading.dig(each, "pull_request") is None
+        ]
+
+    async def own_issues(self, repository: Repository, since: datetime) -> Sequence[Posted]:
+        us = await self.bot_login()
+        query = {
+            "state": "all",
+            "creator": us,
+            "since": since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            **OLDEST_FIRST,
+        }
+        return [
+            reading.posted_issue(each)
+            async for each in self._at(repository).list("issues", query=query)
+            if reading.text(each, "user", "login") == us
+            and reading.dig(each, "pull_request") is None
         ]
 
     async def open_issue(
@@ -203,25 +326,42 @@ class GitHubApp:
             if reading.is_marked(each, us, marker)
         ]
 
-    async def replies(
-        self, repository: Repository, number: int, since: datetime
-    ) -> Sequence[Said]:
-        us, second = await self.bot_login(), since.replace(microsecond=0)
-        query = {"since": second.strftime("%Y-%m-%dT%H:%M:%SZ")}
-        found = self._at(repository).list("issues", number, "comments", query=query)
-        comments = [reading.said(each, "created_at") async for each in found]
-        return [each for each in comments if each.at >= second and each.author != us]
+    async def said(self, repository: Repository, since: datetime) -> Sequence[Said]:
+        us, query = await self.bot_login(), {"since": _second(since), **OLDEST_FIRST}
+        found = self._at(repository).list("issues", "comments", query=query, is_remembered=True)
+        comments = [reading.comment(each) async for each in found]
+        return [each for each in comments if each.author != us]
 
-    async def change_requests(
+    async def said_in_reviews(
         self, repository: Repository, number: int, since: datetime
     ) -> Sequence[Said]:
-        second = since.replace(microsecond=0)
-        return [
-            review
-            async for each in self._at(repository).list("pulls", number, "reviews")
-            if reading.text(each, "state") == "CHANGES_REQUESTED"
-            and (review := reading.said(each, "submitted_at")).at >= second
+        us, here = await self.bot_login(), self._at(repository)
+        second, query = since.replace(microsecond=0), {"since": _second(since)}
+        said = [
+            reading.said_by_review(each, number)
+            async for each in here.list("pulls", number, "reviews")
+            if reading.is_submitted(each) and reading.needed_instant(each, "submitted_at") >= second
         ]
+        said += [
+            reading.said_on_lines(each, number)
+            async for each in here.list("pulls", number, "comments", query=query)
+        ]
+        said = [each for each in said if each.author != us and each.body.strip()]
+        return sorted(said, key=lambda each: each.at)
+
+    async def reviews_by_others(
+        self, repository: Repository, number: int, since: datetime
+    ) -> Sequence[Review]:
+        second, here = since.replace(microsecond=0), self._at(repository)
+        submitted = [
+            each
+            async for each in here.list("pulls", number, "reviews")
+            if reading.is_submitted(each) and reading.needed_instant(each, "submitted_at") >= second
+        ]
+        if not submitted:
+            return []
+        remarks = [each async for each in here.list("pulls", number, "comments")]
+        return [reading.review(each, remarks) for each in submitted]
 
     async def comment(self, repository: Repository, number: int, body: str) -> Posted:
         here = self._at(repository)
@@ -238,57 +378,21 @@ class GitHubApp:
     async def delete_comment(self, repository: Repository, comment: int) -> None:
         await self._at(repository).delete("issues", "comments", comment)
 
-    # --- check runs --------------------------------------------------------------------------
+    async def react(
+        self,
+        repository: Repository,
+        comment: int,
+        reaction: Reaction,
+        *,
+        is_on_lines: bool = False,
+    ) -> None:
+        here, kind = self._at(repository), "pulls" if is_on_lines else "issues"
+        await here.post(kind, "comments", comment, "reactions", body={"content": reaction})
 
-    async def checks(
-        self, repository: Repository, sha: str, name: str, external_id: str
-    ) -> Sequence[Posted]:
-        # `filter=all`: the default shows only the newest of each name, which hides doubles.
-        query: Query = {"check_name": name, "app_id": self._app_id, "filter": "all"}
-        found = self._at(repository).list(
-            "commits", sha, "check-runs", query=query, within="check_runs"
-        )
-        ours = [
-            reading.posted_check(each)
-            async for each in found
-            if reading.dig(each, "app", "id") == self._app_id
-            and reading.text(each, "external_id") == external_id
-        ]
-        return sorted(ours, key=lambda check: check.number)
 
-    async def create_check(self, repository: Repository, sha: str, check: CheckText) -> Posted:
-        document = {"head_sha": sha, **_check_document(check)}
-        return reading.posted_check(await self._at(repository).post("check-runs", body=document))
-
-    async def update_check(self, repository: Repository, number: int, check: CheckText) -> Posted:
-        here = self._at(repository)
-        return reading.posted_check(
-            await here.patch("check-runs", number, body=_check_document(check))
-        )
-
-    # --- pull requests -----------------------------------------------------------------------
-
-    async def pull_request(self, repository: Repository, number: int) -> PullRequest:
-        return reading.pull_request(await self._at(repository).get("pulls", number))
-
-    async def pull_requests(self, repository: Repository, branch: str) -> Sequence[PullRequest]:
-        owner = repository.full_name.partition("/")[0]
-        query = {"state": "all", "head": f"{owner}:{branch}", **_OLDEST_FIRST}
-        # The head names an owner only, and an owner may have a fork of its own repository.
-        return [
-            reading.pull_request(each)
-            async for each in self._at(repository).list("pulls", query=query)
-            if reading.same(repository.full_name, reading.text(each, "head", "repo", "full_name"))
-        ]
-
-    async def open_pull_request(
-        self, repository: Repository, *, branch: str, base: str, title: str, body: str
-    ) -> PullRequest:
-        document = {"title": title, "body": body, "head": branch, "base": base}
-        return reading.pull_request(await self._at(repository).post("pulls", body=document))
-
-    def _at(self, repository: Repository) -> At:
-        return At(self._connection, repository)
+def _second(instant: datetime) -> str:
+    """As GitHub reads and tells time."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 async def _ensure_label(here: At, label: str) -> None:
@@ -300,14 +404,3 @@ async def _ensure_label(here: At, label: str) -> None:
         # Somebody was faster. Another fault of the label is told when the issue is opened.
         if refused.status != 422:
             raise
-
-
-def _check_document(check: CheckText) -> dict[str, object]:
-    document: dict[str, object] = {
-        "name": check.name,
-        "external_id": check.external_id,
-        "output": {"title": check.title, "summary": check.summary},
-    }
-    if check.conclusion is None:
-        return {**document, "status": "in_progress"}
-    return {**document, "status": "completed", "conclusion": check.conclusion}

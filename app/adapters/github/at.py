@@ -15,18 +15,29 @@ class At:
     Every method may raise `RateLimited`, `Refused` or `Unreachable`.
     """
 
-    def __init__(self, connection: Connection, repository: Repository) -> None:
+    def __init__(
+        self, connection: Connection, repository: Repository, *, urgent: bool = False
+    ) -> None:
         self._connection = connection
+        self._urgent = urgent
         self._scope = Scope(repository.installation_id, repository.full_name, "effects")
         self._root = ("repos", *repository.full_name.split("/"))
 
-    async def get(self, *parts: str | int) -> object:
-        return await self._send("GET", parts)
+    async def check_access(self) -> None:
+        """Raises `NoAccess` if the App is not let in any more: nothing there says so itself."""
+        await self._connection.check_access(self._scope)
 
-    async def find(self, *parts: str | int) -> object:
+    async def get(
+        self, *parts: str | int, query: Query | None = None, is_remembered: bool = False
+    ) -> object:
+        return await self._send("GET", parts, query=query, is_remembered=is_remembered)
+
+    async def find(
+        self, *parts: str | int, query: Query | None = None, is_remembered: bool = False
+    ) -> object:
         """As `get`, but None where there is nothing, or nothing any more."""
         try:
-            return await self.get(*parts)
+            return await self.get(*parts, query=query, is_remembered=is_remembered)
         except Refused as refused:
             if refused.status not in (404, 410):
                 raise
@@ -43,10 +54,14 @@ class At:
         return True
 
     def list(
-        self, *parts: str | int, query: Query | None = None, within: str | None = None
+        self,
+        *parts: str | int,
+        query: Query | None = None,
+        within: str | None = None,
+        is_remembered: bool = False,
     ) -> AsyncIterator[object]:
         """Every entry of all pages."""
-        call = Call("GET", self._path(parts), query or {})
+        call = Call("GET", self._path(parts), query or {}, is_remembered=is_remembered)
         return self._connection.pages(call, self._scope, within)
 
     async def post(self, *parts: str | int, body: Document) -> object:
@@ -59,10 +74,15 @@ class At:
         await self._send("DELETE", parts)
 
     async def _send(
-        self, method: Method, parts: tuple[str | int, ...], body: Document | None = None
+        self,
+        method: Method,
+        parts: tuple[str | int, ...],
+        body: Document | None = None,
+        query: Query | None = None,
+        is_remembered: bool = False,
     ) -> object:
-        call = Call(method, self._path(parts), body=body)
-        return (await self._connection.send(call, self._scope)).body
+        call = Call(method, self._path(parts), query or {}, body, is_remembered)
+        return (await self._connection.send(call, self._scope, urgent=self._urgent)).body
 
     def _path(self, parts: tuple[str | int, ...]) -> str:
         return "".join(f"/{quote(str(part), safe='')}" for part in (*self._root, *parts))

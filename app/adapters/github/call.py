@@ -8,6 +8,8 @@ Method = Literal["GET", "POST", "PATCH", "DELETE"]
 Query = Mapping[str, str | int]
 Document = Mapping[str, object]
 
+OLDEST_FIRST: Query = {"sort": "created", "direction": "asc"}
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -17,6 +19,13 @@ class Call:
     path: str
     query: Query = field(default_factory=dict)
     body: Document | None = None
+    is_remembered: bool = False
+    """Whether GitHub is asked only for what differs from its last answer."""
+
+    @property
+    def only_reads(self) -> bool:
+        """A question of GraphQL is a POST that writes nothing."""
+        return self.method == "GET" or self.path.endswith("/graphql")
 
     def __str__(self) -> str:
         return f"{self.method} {self.path}"

@@ -6,7 +6,7 @@ Rules: https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -19,6 +19,23 @@ MAX_MESSAGE_CHARACTERS: Final = 500
 
 _LIMITS_IN_WORDS: Final = ("secondary rate limit", "rate limit exceeded", "abuse detection")
 _PERMISSION_HEADER: Final = "x-accepted-github-permissions"
+
+
+class MissingPermission(Refused):
+    """The App may not do this: its owner has to ask for a permission, or the installation's owner
+    to grant it."""
+
+    def __init__(
+        self, refusal: str, needed: str, lacking: Collection[str] = (), where: str = ""
+    ) -> None:
+        super().__init__(f"{refusal}. The App needs {needed}{where}", 403)
+        self.refusal, self.needed = refusal, needed
+        self.lacking = lacking
+        """Names of the permissions, as far as they are known."""
+
+
+class Suspended(Refused):
+    """The owner of the installation has suspended it, and the token with it."""
 
 
 def failure(
@@ -40,8 +57,15 @@ def failure(
     if resets_at is not None:
         text = f"GitHub limits our requests until {resets_at:%H:%M:%S} UTC; {request}: {said}"
         return RateLimited(text, resets_at)
-    advice = _advice(status, headers, said)
-    return Refused(f"GitHub refused {request} with {status}: {said}{advice}", status)
+    refusal = f"GitHub refused {request} with {status}: {said}"
+    if status == 403 and "not accessible by integration" in said:
+        needed = headers.get(_PERMISSION_HEADER, "a permission that it does not name")
+        return MissingPermission(refusal, needed)
+    if status == 403 and "installation has been suspended" in said:
+        return Suspended(refusal, status)
+    if status == 401:
+        refusal += ". Check the App's id, its private key, and this machine's clock"
+    return Refused(refusal, status)
 
 
 def _resets_at(
@@ -59,18 +83,6 @@ def _resets_at(
     if status == 429 or any(words in said.lower() for words in _LIMITS_IN_WORDS):
         return now + MIN_WAIT_UNSTATED
     return None
-
-
-def _advice(status: int, headers: Mapping[str, str], said: str) -> str:
-    if status == 401:
-        return ". Check the App's id, its private key, and this machine's clock"
-    if status == 403 and "not accessible by integration" in said:
-        needed = headers.get(_PERMISSION_HEADER, "a permission that it does not name")
-        return (
-            f". The App needs {needed}: grant it in the App's settings, then let the owner of"
-            " the installation accept the change"
-        )
-    return ""
 
 
 def _message(content: bytes) -> str:

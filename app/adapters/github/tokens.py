@@ -1,19 +1,19 @@
 """Installation tokens: one repository and the fewest permissions each, kept until they grow old."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final, Literal
 
-from app.adapters.github.reading import needed_instant, needed_text
+from app.adapters.github.reading import dig, needed_instant, needed_number, needed_text
 from app.ports import Clock, Refused
 
 LEAST_REMAINING: Final = timedelta(minutes=10)
 """No token is handed out that ends sooner; GitHub's live one hour."""
 
-Purpose = Literal["list", "effects", "read", "write"]
+Purpose = Literal["list", "effects", "read", "write", "teams"]
 
 PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
     {
@@ -24,9 +24,11 @@ PERMISSIONS: Final[Mapping[Purpose, Mapping[str, str]]] = MappingProxyType(
             "issues": "write",
             "metadata": "read",
             "pull_requests": "write",
+            "statuses": "read",
         },
         "read": {"contents": "read"},
         "write": {"contents": "write"},
+        "teams": {"members": "read"},
     }
 )
 """What each purpose may do. Never `workflows`: GitHub then refuses pushes that change them."""
@@ -41,9 +43,11 @@ class Scope:
     """`owner/name`; None: whatever the installation sees, which only "list" needs."""
     purpose: Purpose
 
-    def order(self) -> Mapping[str, object]:
-        """The body that asks GitHub for such a token."""
-        order: dict[str, object] = {"permissions": dict(PERMISSIONS[self.purpose])}
+    def order(self, lacking: Collection[str] = ()) -> Mapping[str, object]:
+        """The body that asks GitHub for such a token, but for what the App lacks."""
+        wanted = PERMISSIONS[self.purpose].items()
+        permissions = {name: level for name, level in wanted if name not in lacking}
+        order: dict[str, object] = {"permissions": permissions}
         if self.repository is not None:
             order["repositories"] = [self.repository.partition("/")[2]]
         return order
@@ -55,6 +59,8 @@ class Token:
 
     value: str = field(repr=False)
     ends_at: datetime
+    repository_id: int | None
+    """None: it is good for all that the installation sees."""
 
 
 class Tokens:
@@ -88,9 +94,18 @@ class Tokens:
         if known is not None and known.value == value:
             del self._tokens[scope]
 
+    def forget_moved(self, present: Mapping[str, int]) -> None:
+        """Forget tokens for repositories whose name another one has taken; `present`: ids by
+        `owner/name`."""
+        for scope, token in [*self._tokens.items()]:
+            if token.repository_id != present.get(scope.repository or "", token.repository_id):
+                del self._tokens[scope]
+
     def _is_fresh(self, token: Token) -> bool:
         return token.ends_at - self._clock.now() >= LEAST_REMAINING
 
 
 def _token(answer: object) -> Token:
-    return Token(needed_text(answer, "token"), needed_instant(answer, "expires_at"))
+    chosen = dig(answer, "repositories")
+    repository_id = needed_number(chosen[0], "id") if isinstance(chosen, list) and chosen else None
+    return Token(needed_text(answer, "token"), needed_instant(answer, "expires_at"), repository_id)

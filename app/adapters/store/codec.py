@@ -12,8 +12,12 @@ from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from app.adapters.store.tables import storable
-from app.core.agent import Agent, AgentId, Assignment, Effect
+from app.core.agent import Agent, AgentId, Assignment, Effect, Task
+from app.core.asks import Trigger
 from app.core.events import AgentEvent, Trip
+from app.core.limits import LimitName
+from app.core.trust import Sender
+from app.ports import HeardCommands, Look, Repository, WaitingStart
 
 _EVENTS: Final[Mapping[str, TypeAdapter[AgentEvent]]] = {
     kind.__name__: TypeAdapter(kind) for kind in get_args(AgentEvent)
@@ -24,7 +28,13 @@ _AGENT: Final = TypeAdapter(Agent)
 _EFFECT: Final = TypeAdapter(Effect)
 _NUMBERS: Final = TypeAdapter(tuple[int, ...])
 _INSTANTS: Final = TypeAdapter(tuple[datetime, ...])
+_SENDER: Final = TypeAdapter(Sender)
+_TASK: Final = TypeAdapter[Task | None](Task | None)
 _DETAIL: Final = TypeAdapter(Mapping[str, str])
+_RAISES: Final = TypeAdapter(tuple[tuple[LimitName, float], ...])
+_TRIGGERS: Final = TypeAdapter(Mapping[str, Trigger])
+_HEADS: Final = TypeAdapter(Mapping[int, str])
+_LINES: Final = TypeAdapter(tuple[str, ...])
 
 
 def encode_event(event: AgentEvent) -> str:
@@ -60,7 +70,7 @@ def decode_agent(row: sa.RowMapping) -> Agent:
     return _AGENT.validate_python(
         {
             **row,
-            "id": AgentId(row["repository"], row["issue"], row["role"], row["attempt"]),
+            "id": AgentId.parse(row["id"]),
             "assignment": _ASSIGNMENT.validate_json(row["assignment"]),
             "blocked_by": _NUMBERS.validate_json(row["blocked_by"]),
             "trip": None if trip is None else _TRIP.validate_json(trip),
@@ -92,6 +102,102 @@ def decode_effect(row: sa.RowMapping) -> Effect:
             "edits": _INSTANTS.validate_json(row["edits"]),
             "detail": _DETAIL.validate_json(row["detail"]),
         }
+    )
+
+
+def encode_task(task: Task | None) -> str:
+    """The text of an issue as JSON."""
+    return _json(_TASK, task)
+
+
+def encode_waiting_start(start: WaitingStart) -> dict[str, Any]:
+    """The columns of `sq_waiting_starts` for a start."""
+    return {
+        "repository": start.repository.full_name,
+        "installation_id": start.repository.installation_id,
+        "issue": start.issue,
+        "role": start.role,
+        "sender": _json(_SENDER, start.by),
+        "trigger": start.trigger,
+        "task": encode_task(start.task),
+        "asked_at": start.asked_at,
+        "due_at": start.due_at,
+        "budget": start.budget,
+        "raises": _json(_RAISES, start.raises),
+        "said": start.said,
+    }
+
+
+def decode_waiting_start(row: sa.RowMapping) -> WaitingStart:
+    """A start from its row of `sq_waiting_starts`."""
+    return WaitingStart(
+        repository=Repository(row["repository"], row["installation_id"]),
+        issue=row["issue"],
+        role=row["role"],
+        by=_SENDER.validate_json(row["sender"]),
+        trigger=row["trigger"],
+        task=_TASK.validate_json(row["task"]),
+        asked_at=row["asked_at"],
+        due_at=row["due_at"],
+        budget=row["budget"],
+        raises=_RAISES.validate_json(row["raises"] or "[]"),
+        said=row["said"] or "",
+    )
+
+
+def encode_heard(heard: HeardCommands) -> dict[str, Any]:
+    """The columns of `sq_heard_commands`."""
+    return {
+        "repository": heard.repository,
+        "name": heard.name,
+        "comment": heard.comment,
+        "kind": heard.kind,
+        "thread": heard.thread,
+        "login": heard.by,
+        "lines": _json(_LINES, heard.lines),
+        "is_refused": int(heard.refused),
+        "is_set_aside": int(heard.set_aside),
+        "at": heard.at,
+    }
+
+
+def decode_heard(row: sa.RowMapping) -> HeardCommands:
+    """What was told, from its row of `sq_heard_commands`."""
+    return HeardCommands(
+        repository=row["repository"],
+        name=row["name"],
+        comment=row["comment"],
+        thread=row["thread"],
+        by=row["login"],
+        lines=_LINES.validate_json(row["lines"]),
+        refused=bool(row["is_refused"]),
+        at=row["at"],
+        set_aside=bool(row["is_set_aside"]),
+        kind=row["kind"] or "comment",
+    )
+
+
+def encode_look(look: Look) -> dict[str, Any]:
+    """The columns of `sq_looks`, the repository's name left out."""
+    return {
+        "threads_until": look.threads_until,
+        "comments_until": look.comments_until,
+        "looked_at": look.looked_at,
+        "fully_at": look.fully_at,
+        "triggers": _json(_TRIGGERS, look.triggers),
+        "heads": _json(_HEADS, look.heads),
+    }
+
+
+def decode_look(row: sa.RowMapping) -> Look:
+    """A look from its row of `sq_looks`."""
+    return Look(
+        threads_until=row["threads_until"],
+        comments_until=row["comments_until"],
+        looked_at=row["looked_at"],
+        fully_at=row["fully_at"],
+        triggers=_TRIGGERS.validate_json(row["triggers"]),
+        heads=_HEADS.validate_json(row["heads"]),
     )
 
 

@@ -1,4 +1,6 @@
-"""The one statement that SQLAlchemy writes differently for our two databases."""
+"""The statements that SQLAlchemy writes differently for our two databases."""
+
+from functools import cache
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
@@ -6,6 +8,17 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 def insert(connection: sa.Connection, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
     """An INSERT that knows ON CONFLICT."""
-    if connection.dialect.name == "sqlite":
-        return sqlite.insert(table)
-    return postgresql.insert(table)
+    return _insert(connection.dialect.name, table)
+
+
+@cache  # to build the statement costs more than to execute it
+def upsert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    """An INSERT that overwrites the row of the same primary key."""
+    statement = _insert(dialect, table)
+    key = {column.name for column in table.primary_key}
+    rest = {column.name: column for column in statement.excluded if column.name not in key}
+    return statement.on_conflict_do_update(index_elements=sorted(key), set_=rest)
+
+
+def _insert(dialect: str, table: sa.Table) -> sqlite.Insert | postgresql.Insert:
+    return sqlite.insert(table) if dialect == "sqlite" else postgresql.insert(table)

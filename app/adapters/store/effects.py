@@ -29,13 +29,15 @@ def of_agent(connection: sa.Connection, agent: AgentId) -> Mapping[EffectName, E
 
 
 def agents_with_due(connection: sa.Connection, at: datetime) -> Sequence[AgentId]:
-    """Agents with an effect that is wanted and due."""
+    """Agents with an effect that is due: wanted, or refused and to be asked for once more."""
     agents = connection.scalars(
         sa.select(EFFECTS.c.agent_id)
         .distinct()
         .where(
-            EFFECTS.c.state == EffectState.WANTED.value,
-            sa.or_(EFFECTS.c.due_at.is_(None), EFFECTS.c.due_at <= at),
+            sa.or_(
+                sa.and_(EFFECTS.c.state == EffectState.WANTED.value, EFFECTS.c.due_at.is_(None)),
+                sa.and_(EFFECTS.c.state != EffectState.DONE.value, EFFECTS.c.due_at <= at),
+            )
         )
         .order_by(EFFECTS.c.agent_id)
     )

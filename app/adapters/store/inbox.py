@@ -1,6 +1,6 @@
 """The inbox: deliveries are accepted once, looked at once, and their bodies forgotten later."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -8,10 +8,11 @@ import sqlalchemy as sa
 
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import DELIVERIES, DeliveryState
-from app.ports import Delivery
+from app.ports import DeadDelivery, Delivery
 
 MOST_FORGOTTEN_AT_ONCE: Final = 500
 """Bodies a transaction forgets, so that it holds up nobody else's for long."""
+MOST_DEAD_SHOWN: Final = 100
 
 _COLUMNS: Final = DELIVERIES.c
 
@@ -62,6 +63,33 @@ def delivery(connection: sa.Connection, wanted: str) -> Delivery | None:
     ).mappings()
     found = row.one_or_none()
     return None if found is None else _delivery(found)
+
+
+def known(connection: sa.Connection, ids: Collection[str]) -> frozenset[str]:
+    """Which of these were accepted, whenever that was."""
+    return frozenset(connection.scalars(sa.select(_COLUMNS.id).where(_COLUMNS.id.in_(ids))))
+
+
+def give_up(connection: sa.Connection, wanted: str, reason: str, at: datetime) -> None:
+    """Say that nothing more is tried with a delivery; the first reason stays."""
+    connection.execute(
+        sa.update(DELIVERIES)
+        .where(_COLUMNS.id == wanted, _COLUMNS.given_up_at.is_(None))
+        .values(problem=reason, given_up_at=at)
+    )
+
+
+def dead(connection: sa.Connection) -> Sequence[DeadDelivery]:
+    """Those that were given up and are not forgotten, the latest first."""
+    rows = connection.execute(
+        sa.select(DELIVERIES)
+        .where(_COLUMNS.given_up_at.is_not(None), _COLUMNS.body.is_not(None))
+        .order_by(_COLUMNS.given_up_at.desc(), _COLUMNS.id)
+        .limit(MOST_DEAD_SHOWN)
+    )
+    return [
+        DeadDelivery(_delivery(row), row["problem"], row["given_up_at"]) for row in rows.mappings()
+    ]
 
 
 def forget(connection: sa.Connection, before: datetime) -> int:

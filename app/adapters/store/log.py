@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Self
 
 import sqlalchemy as sa
 
+from app.adapters.store import costs
 from app.adapters.store.codec import decode_event, encode_event
 from app.adapters.store.tables import AGENTS, EVENTS
 from app.core.agent import AgentId
-from app.core.events import AgentEvent, ModelCalled
-from app.core.lifecycle import State
+from app.core.events import AgentEvent, ModelCalled, Passed, Warned
+from app.core.lifecycle import LIVE, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +49,15 @@ class Append:
     first_seq: int
     rows: Sequence[Mapping[str, Any]]
     tokens: Tokens
+    spent: Sequence[Mapping[str, Any]]
 
     @classmethod
     def of(cls, agent: AgentId, segment: int, first_seq: int, events: Sequence[AgentEvent]) -> Self:
         """Encoded on the caller's side, so that a value that cannot be is its fault alone."""
         name = str(agent)
         rows = _rows(name, segment, first_seq, events)
-        return cls(name, segment, first_seq, rows, Tokens.of(events))
+        spent = costs.rows(name, first_seq, events)
+        return cls(name, segment, first_seq, rows, Tokens.of(events), spent)
 
 
 def append(connection: sa.Connection, appends: Sequence[Append]) -> Sequence[bool]:
@@ -63,11 +67,13 @@ def append(connection: sa.Connection, appends: Sequence[Append]) -> Sequence[boo
     following = _following(connection, list(running))
     answers = []
     rows: list[Mapping[str, Any]] = []
+    spent: list[Mapping[str, Any]] = []
     for append in appends:
         is_next = following.get(append.agent) == append.first_seq
         fits = is_next and running[append.agent] == append.segment
         if fits:
             rows += append.rows
+            spent += append.spent
             following[append.agent] += len(append.rows)
             if append.tokens != _NO_TOKENS:
                 connection.execute(
@@ -78,6 +84,7 @@ def append(connection: sa.Connection, appends: Sequence[Append]) -> Sequence[boo
         answers.append(fits)
     if rows:
         connection.execute(_INSERT, rows)
+    costs.record(connection, spent)
     return answers
 
 
@@ -88,6 +95,7 @@ def add(
     name = str(agent)
     first_seq = _following(connection, [name])[name]
     connection.execute(_INSERT, _rows(name, segment, first_seq, events))
+    costs.record(connection, costs.rows(name, first_seq, events))
 
 
 def read(connection: sa.Connection, agent: AgentId) -> Sequence[AgentEvent]:
@@ -98,11 +106,29 @@ def read(connection: sa.Connection, agent: AgentId) -> Sequence[AgentEvent]:
     return [decode_event(body) for body in bodies]
 
 
+def warnings(connection: sa.Connection, since: datetime) -> Mapping[str, int]:
+    """How often limits have warned since then, by role.
+
+    Only logs of agents to which something can have happened since then are looked at.
+    """
+    is_recent = sa.or_(
+        AGENTS.c.state.in_([state.value for state in LIVE]), AGENTS.c.updated_at >= since
+    )
+    found = connection.execute(
+        sa.select(AGENTS.c.role, sa.func.count().label("times"))
+        .join_from(AGENTS, EVENTS, EVENTS.c.agent_id == AGENTS.c.id)
+        .where(is_recent, EVENTS.c.at >= since, EVENTS.c.type.in_(_WARNINGS))
+        .group_by(AGENTS.c.role)
+    )
+    return {row.role: row.times for row in found}
+
+
+_WARNINGS: Final = (Warned.__name__, Passed.__name__)
 _NO_TOKENS: Final = Tokens(0, 0)
 _AGENTS: Final = AGENTS.c.id.in_(sa.bindparam("agents", expanding=True))
 _RUNNING: Final = (
     sa.select(AGENTS.c.id, AGENTS.c.segment)
-    .where(_AGENTS, AGENTS.c.state == sa.bindparam("state"))
+    .where(_AGENTS, AGENTS.c.state == sa.bindparam("state"), AGENTS.c.taken_away_at.is_(None))
     .order_by(AGENTS.c.id)  # one order for all processes: no deadlock
     .with_for_update(key_share=True)
 )
@@ -130,7 +156,8 @@ def _rows(
 
 
 def _lock_running(connection: sa.Connection, agents: Sequence[str]) -> dict[str, int]:
-    """Segments of those agents that are ACTIVE. Their rows stay as they are until the commit."""
+    """Segments of those agents that are ACTIVE and were not taken away. Their rows stay as they
+    are until the commit."""
     found = connection.execute(_RUNNING, {"agents": agents, "state": State.ACTIVE.value})
     return {row.id: row.segment for row in found}
 

@@ -1,13 +1,13 @@
 """The registry: rows of agents, changed by compare-and-set on (state, segment) only."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import sqlalchemy as sa
 
-from app.adapters.store import log
+from app.adapters.store import log, refused
 from app.adapters.store.codec import (
     decode_agent,
     encode_assignment,
@@ -17,55 +17,71 @@ from app.adapters.store.codec import (
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import AGENTS
 from app.core.agent import Agent, AgentId
-from app.core.events import AgentEvent, Created, SegmentStarted
+from app.core.events import AgentEvent, Created, Kept, SegmentStarted, TakenAway
 from app.core.lifecycle import FINAL, Signal, State, next_segment, target
-from app.ports import Changes, NewAgent, Work
+from app.ports import Changes, NewAgent, StoreUnavailable, Work
 
 Enqueue = Callable[[sa.Connection, Work], None]
 """Commits durable work together with the transaction of the connection."""
 
 
+MOST_RACES: Final = 20
+"""How often another process may take the attempt's number before we give up."""
+
+
 def create(
     connection: sa.Connection, enqueue: Enqueue, new: NewAgent, at: datetime
 ) -> Agent | None:
-    """A QUEUED agent with its `Created` event and its first segment's work, if the post is free."""
-    post = AgentId(new.repository.full_name, new.issue, new.role, attempt=0).post
-    predecessor = connection.execute(
-        sa.select(AGENTS.c.id, AGENTS.c.attempt, AGENTS.c.branch, AGENTS.c.summary)
-        .where(AGENTS.c.post == post)
-        .order_by(AGENTS.c.attempt.desc())
-        .limit(1)
-    ).one_or_none()
-    attempt = 1 if predecessor is None else predecessor.attempt + 1
-    agent = AgentId(new.repository.full_name, new.issue, new.role, attempt)
-    inherited: Mapping[str, Any] = {
-        "predecessor": None if predecessor is None else predecessor.id,
-        "branch": new.branch if predecessor is None else predecessor.branch,
-        "summary": "" if predecessor is None else predecessor.summary,
-    }
-    row = connection.execute(
-        insert(connection, AGENTS).on_conflict_do_nothing().returning(AGENTS),
-        {**_first_row(agent, new, at), **inherited},
-    ).mappings()
-    created = row.one_or_none()
+    """A QUEUED agent with its `Created` event and, unless its parent runs it, its first segment's
+    work; None if the post is taken."""
+    created = _inserted(connection, new, at)
     if created is None:
         return None
-    log.add(
-        connection,
-        agent,
-        0,
-        [Created(at=at, started_by=new.started_by, trigger=new.trigger)],
+    started = Created(
+        at=at,
+        started_by=new.started_by,
+        trigger=new.trigger,
+        assignees=new.assignees,
+        said=new.said,
+        task_sha256=new.assignment.task.sha256,
     )
-    enqueue(connection, Work.to_run(agent, 0))
-    return decode_agent(created)
+    log.add(connection, created.id, 0, [started])
+    if new.parent is None:
+        first = Work.to_run(created.id, 0)
+        enqueue(connection, replace(first, delay_seconds=new.delay_seconds))
+        refused.forget(connection, created.repository, created.id.issue, created.id.role)
+    return created
 
 
-def _first_row(agent: AgentId, new: NewAgent, at: datetime) -> Mapping[str, Any]:
+def _inserted(connection: sa.Connection, new: NewAgent, at: datetime) -> Agent | None:
+    post = AgentId(new.repository.full_name, new.issue, new.role, attempt=0).post
+    for _ in range(MOST_RACES):
+        row = connection.execute(
+            insert(connection, AGENTS).on_conflict_do_nothing().returning(AGENTS),
+            _first_row(connection, post, new, at),
+        ).mappings()
+        created = row.one_or_none()
+        if created is not None:
+            return decode_agent(created)
+        if new.parent is None and connection.scalar(
+            sa.select(sa.exists().where(AGENTS.c.live_post == post))
+        ):
+            return None
+    raise StoreUnavailable(f"others took the next attempt at {post} {MOST_RACES} times in a row")
+
+
+def _first_row(
+    connection: sa.Connection, post: str, new: NewAgent, at: datetime
+) -> Mapping[str, Any]:
+    last = connection.scalar(sa.select(sa.func.max(AGENTS.c.attempt)).where(AGENTS.c.post == post))
+    agent = _unused(connection, new, (last or 0) + 1)
+    before = None if new.parent is not None else _predecessor(connection, post)
     return {
         "id": str(agent),
-        "post": agent.post,
-        "live_post": agent.post,
-        "repository": agent.repository,
+        "post": post,
+        "live_post": post if new.parent is None else None,
+        "repository_id": new.repository_id,
+        "repository": new.repository.full_name,
         "issue": agent.issue,
         "role": agent.role,
         "attempt": agent.attempt,
@@ -82,19 +98,43 @@ def _first_row(agent: AgentId, new: NewAgent, at: datetime) -> Mapping[str, Any]
         "pull_request": None,
         "blocked_by": encode_numbers(()),
         "trip": None,
+        "branch": new.branch if before is None else before.branch,
+        "summary": "" if before is None else before.summary,
         "started_by": new.started_by,
-        "note": "",
+        "predecessor": None if before is None else before.id,
+        "parent": None if new.parent is None else str(new.parent),
+        "depth": new.depth,
         "input_tokens": 0,
         "output_tokens": 0,
         "created_at": at,
         "updated_at": at,
+        "taken_away_at": None,
     }
+
+
+def _unused(connection: sa.Connection, new: NewAgent, attempt: int) -> AgentId:
+    """An id that no agent has of another repository that had this one's name before it moved."""
+    while True:
+        agent = AgentId(new.repository.full_name, new.issue, new.role, attempt)
+        if not connection.scalar(sa.select(sa.exists().where(AGENTS.c.id == str(agent)))):
+            return agent
+        attempt += 1
+
+
+def _predecessor(connection: sa.Connection, post: str) -> sa.Row[str, str, str] | None:
+    return connection.execute(
+        sa.select(AGENTS.c.id, AGENTS.c.branch, AGENTS.c.summary)
+        .where(AGENTS.c.post == post, AGENTS.c.parent.is_(None))
+        .order_by(AGENTS.c.attempt.desc())
+        .limit(1)
+    ).one_or_none()
 
 
 def begin_segment(
     connection: sa.Connection, agent: AgentId, segment: int, worker: str, at: datetime
 ) -> Agent | None:
-    """Make a queued segment ACTIVE, or an ACTIVE one again after a death; count the attempt."""
+    """Make a queued segment ACTIVE, or an ACTIVE one again after a death; count the attempt. Who
+    was taken away does not begin."""
     active = target(State.QUEUED, Signal.STARTED)
     begun = _change(
         connection,
@@ -102,6 +142,7 @@ def begin_segment(
             AGENTS.c.id == str(agent),
             AGENTS.c.segment == segment,
             AGENTS.c.state.in_([State.QUEUED.value, active.value]),
+            AGENTS.c.taken_away_at.is_(None),
         ),
         {
             "state": active.value,
@@ -122,6 +163,7 @@ class Move:
 
     agent: Agent
     """As the mover saw it."""
+    signal: Signal
     events: Sequence[AgentEvent]
     values: Mapping[str, Any]
     work: Sequence[Work]
@@ -147,7 +189,7 @@ class Move:
             **_changed(changes),
             **log.Tokens.of(events).columns,
         }
-        if state is not State.SLEEPING:
+        if state not in (State.SLEEPING, State.PAUSED):
             values["waits_for"] = None
         if state is not State.ACTIVE:
             values["worker"] = None
@@ -155,8 +197,10 @@ class Move:
             values["live_post"] = None
         if segment != agent.segment:
             values["segment_attempts"] = 0
-        work = [*follow, Work.to_run(agent.id, segment)] if state is State.QUEUED else follow
-        return cls(agent, events, values, work)
+        work = list(follow)
+        if state is State.QUEUED and agent.parent is None:
+            work.append(Work.to_run(agent.id, segment, changes.pause_seconds))
+        return cls(agent, signal, events, values, work)
 
 
 def _changed(changes: Changes) -> dict[str, Any]:
@@ -167,7 +211,6 @@ def _changed(changes: Changes) -> dict[str, Any]:
         "base_sha": changes.base_sha,
         "pull_request": changes.pull_request,
         "trip": None if changes.trip is None else encode_trip(changes.trip),
-        "note": changes.note,
     }
     return {
         "waits_for": None if changes.waits_for is None else changes.waits_for.value,
@@ -177,17 +220,12 @@ def _changed(changes: Changes) -> dict[str, Any]:
 
 
 def move(connection: sa.Connection, enqueue: Enqueue, step: Move) -> Agent | None:
-    """Change, append and enqueue; None if the row is not as the mover saw it."""
-    before = step.agent
-    moved = _change(
-        connection,
-        sa.and_(
-            AGENTS.c.id == str(before.id),
-            AGENTS.c.state == before.state.value,
-            AGENTS.c.segment == before.segment,
-        ),
-        step.values,
-    )
+    """Change, append and enqueue; None if the row is not as the mover saw it, or the agent was
+    taken away and this is not its end."""
+    before, is_as_seen = step.agent, _as_seen(step.agent)
+    if step.signal is not Signal.TAKEN_AWAY:
+        is_as_seen = sa.and_(is_as_seen, AGENTS.c.taken_away_at.is_(None))
+    moved = _change(connection, is_as_seen, step.values)
     if moved is not None:
         log.add(connection, before.id, before.segment, step.events)
         for work in step.work:
@@ -195,9 +233,25 @@ def move(connection: sa.Connection, enqueue: Enqueue, step: Move) -> Agent | Non
     return moved
 
 
+def take_away(connection: sa.Connection, before: Agent, told: TakenAway) -> Agent | None:
+    """Mark and append, once; None if the row is not as it was seen. The event takes the place of
+    the next one of a running segment, which is superseded by it."""
+    is_at_work = sa.and_(_as_seen(before), AGENTS.c.taken_away_at.is_(None))
+    taken = _change(connection, is_at_work, {"taken_away_at": told.at})
+    if taken is not None:
+        log.add(connection, before.id, before.segment, [told])
+    return taken
+
+
 def note(connection: sa.Connection, agent: AgentId, values: Mapping[str, Any]) -> None:
     """Set facts about an agent that are no part of its state."""
     connection.execute(sa.update(AGENTS).where(AGENTS.c.id == str(agent)).values(values))
+
+
+def note_kept(connection: sa.Connection, of: Agent, kept: Kept) -> None:
+    """The row is locked by its change: nobody else adds to the log of a final agent meanwhile."""
+    note(connection, of.id, {"sha": kept.sha})
+    log.add(connection, of.id, of.segment, [kept])
 
 
 def agent(connection: sa.Connection, wanted: AgentId) -> Agent | None:
@@ -213,6 +267,7 @@ def agents(
     issue: int | None,
     states: frozenset[State] | None,
     changed_since: datetime | None,
+    parent: AgentId | None,
 ) -> Sequence[Agent]:
     """Agents that fit, oldest first."""
     wanted = sa.select(AGENTS).order_by(AGENTS.c.created_at, AGENTS.c.id)
@@ -224,7 +279,18 @@ def agents(
         wanted = wanted.where(AGENTS.c.state.in_([state.value for state in states]))
     if changed_since is not None:
         wanted = wanted.where(AGENTS.c.updated_at >= changed_since)
+    if parent is not None:
+        wanted = wanted.where(AGENTS.c.parent == str(parent))
     return [decode_agent(row) for row in connection.execute(wanted).mappings()]
+
+
+def _as_seen(agent: Agent) -> sa.ColumnElement[bool]:
+    """Whether the row is in the state and the segment in which somebody has seen it."""
+    return sa.and_(
+        AGENTS.c.id == str(agent.id),
+        AGENTS.c.state == agent.state.value,
+        AGENTS.c.segment == agent.segment,
+    )
 
 
 def _change(

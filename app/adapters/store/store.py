@@ -1,29 +1,59 @@
 """`ports.Store` on a database: writes share transactions, reads use the pool.
 
-Every write waits at most `writer.MOST_WAIT_SECONDS`, every read `MOST_READ_SECONDS`; both fail with
-`StoreUnavailable`.
+Every write waits at most `writer.MOST_WAIT_SECONDS`, every read `reading.MOST_READ_SECONDS`; both
+fail with `StoreUnavailable`.
 """
 
-import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Final, TypeVar
 
 import sqlalchemy as sa
 
-from app.adapters.store import effects, inbox, log, registry
-from app.adapters.store.failures import translated
+from app.adapters.store import (
+    adapted,
+    brakes,
+    configurations,
+    effects,
+    heard,
+    inbox,
+    ledger,
+    log,
+    looks,
+    passes,
+    places,
+    redelivery,
+    refused,
+    registry,
+    waiting,
+)
+from app.adapters.store.reading import read
 from app.adapters.store.registry import Enqueue
 from app.adapters.store.tables import DeliveryState
 from app.adapters.store.writer import GroupWriter
+from app.core.adapting import Adapted
 from app.core.agent import Agent, AgentId, Effect, EffectName
-from app.core.events import AgentEvent
+from app.core.brakes import Brake, Place
+from app.core.events import AgentEvent, Kept, TakenAway
+from app.core.ledger import Book, Insufficient
 from app.core.lifecycle import Signal, State
-from app.ports import Changes, Delivery, NewAgent, StoreUnavailable, Work
-
-MOST_READ_SECONDS: Final = 30.0
-
-Answer = TypeVar("Answer")
+from app.core.redelivery import AskedAgain
+from app.core.remarks import CommentKind
+from app.ports import (
+    Changes,
+    Configuration,
+    DeadDelivery,
+    Delivery,
+    Funding,
+    HeardCommands,
+    Look,
+    NewAgent,
+    Pass,
+    Repository,
+    StartRefused,
+    TakenBack,
+    WaitingStart,
+    Work,
+)
 
 
 class SqlStore:
@@ -40,7 +70,7 @@ class SqlStore:
 
     async def undispatched(self, most: int) -> Sequence[Delivery]:
         """The oldest deliveries that nobody has looked at yet."""
-        return await self._read(lambda connection: inbox.undispatched(connection, most))
+        return await read(self._engine, lambda connection: inbox.undispatched(connection, most))
 
     async def dispatch(self, ignored: Sequence[str], concerning: Sequence[Work]) -> None:
         """Mark deliveries as looked at, and enqueue work for those that concern an agent."""
@@ -56,7 +86,29 @@ class SqlStore:
 
     async def delivery(self, delivery: str) -> Delivery | None:
         """One delivery; None if it is not known or its body was forgotten."""
-        return await self._read(lambda connection: inbox.delivery(connection, delivery))
+        return await read(self._engine, lambda connection: inbox.delivery(connection, delivery))
+
+    async def known_deliveries(self, deliveries: Collection[str]) -> frozenset[str]:
+        """Which of these ids the inbox knows."""
+        return await read(self._engine, lambda connection: inbox.known(connection, deliveries))
+
+    async def failures_read_from(self) -> datetime | None:
+        """From when on GitHub's failed deliveries are to be read; None: they never were."""
+        return await read(self._engine, redelivery.read_from)
+
+    async def save_failures_read(self, read_from: datetime, forget_before: datetime) -> None:
+        """Keep how far they were read, and forget what was asked for before."""
+        await self._writer.run(
+            lambda connection: redelivery.save_read(connection, read_from, forget_before)
+        )
+
+    async def asked_again(self) -> Mapping[str, AskedAgain]:
+        """Deliveries that GitHub was asked for again, by guid."""
+        return await read(self._engine, redelivery.asked)
+
+    async def note_asked_again(self, asked: AskedAgain) -> None:
+        """Keep that GitHub is asked for one now."""
+        await self._writer.run(lambda connection: redelivery.note(connection, asked))
 
     async def forget_deliveries(self, before: datetime) -> int:
         """Drop the bodies of deliveries that were looked at and came before; how many.
@@ -74,9 +126,176 @@ class SqlStore:
             lambda connection: registry.create(connection, self._enqueue, new, at)
         )
 
+    async def create_funded(
+        self, new: NewAgent, funding: Funding, at: datetime
+    ) -> Agent | Insufficient | None:
+        """As `create`, with what the agent may spend, or not at all."""
+        parent = None if new.parent is None else str(new.parent)
+
+        def change(connection: sa.Connection, book: Book) -> Agent | Insufficient | None:
+            with connection.begin_nested() as attempt:
+                created = registry.create(connection, self._enqueue, new, at)
+                if created is None:
+                    return None
+                payer = parent if parent in book.holdings else None
+                granted = book.reserve(
+                    str(created.id), payer, funding.accounts, funding.amount_nanousd, at
+                )
+                if isinstance(granted, Insufficient):
+                    attempt.rollback()
+                    return granted
+            return created
+
+        entry = ledger.Entry(change, () if parent is None else (parent,), accounts=funding.accounts)
+        answer: Agent | Insufficient | None
+        answer = await self._writer.run_batched(ledger.settle, entry)
+        return answer
+
+    async def places(self) -> Mapping[int, Repository]:
+        """Where repositories are, as far as is known, by id."""
+        return await read(self._engine, places.of_all)
+
+    async def follow(
+        self, repository_id: int, here: Repository, at: datetime
+    ) -> Sequence[Repository]:
+        """Let all go on here that is kept of a repository by its name; where it was before."""
+        if await read(
+            self._engine, lambda connection: places.is_noted(connection, repository_id, here)
+        ):
+            return ()
+        return await self._writer.run(
+            lambda connection: places.follow(connection, repository_id, here, at)
+        )
+
+    async def put_off_start(self, start: WaitingStart) -> bool:
+        """Keep a start for later; False if it waits already."""
+        return await self._writer.run(lambda connection: waiting.wait(connection, start))
+
+    async def waiting_starts(self, due_before: datetime) -> Sequence[WaitingStart]:
+        """Starts that are due, in the order they were asked for."""
+        return await read(self._engine, lambda connection: waiting.due(connection, due_before))
+
+    async def take_back_start(
+        self, repository: str, issue: int, role: str, told: TakenBack
+    ) -> bool:
+        """Let a start that waits not be made; whether it waited."""
+        return await self._writer.run(
+            lambda connection: waiting.take_back(connection, repository, issue, role, told)
+        )
+
+    async def taken_back_starts(self, repository: str, issue: int) -> Mapping[str, TakenBack]:
+        """Starts of an issue that waited and were taken back, by role."""
+        return await read(
+            self._engine, lambda connection: waiting.taken_back(connection, repository, issue)
+        )
+
+    async def forget_taken_back(self, before: datetime) -> None:
+        """Forget what was taken back before that instant."""
+        await self._writer.run(lambda connection: waiting.forget_taken_back(connection, before))
+
+    async def forget_waiting(self, repository: str, issue: int, role: str) -> None:
+        """The start was made, or nobody wants it any more."""
+        await self._writer.run(
+            lambda connection: waiting.forget(connection, repository, issue, role)
+        )
+
+    async def heard_commands(
+        self, repository: str, comment: int | None = None, kind: CommentKind = "comment"
+    ) -> Sequence[HeardCommands]:
+        """What was told in a repository, or by one comment of that kind in it, oldest first."""
+        return await read(
+            self._engine, lambda connection: heard.of(connection, repository, comment, kind)
+        )
+
+    async def hear_commands(self, told: HeardCommands) -> None:
+        """Remember what was told; a repeat changes nothing."""
+        await self._writer.run(lambda connection: heard.save(connection, told))
+
+    async def forget_commands(self, before: datetime) -> None:
+        """Forget what was told before that instant."""
+        await self._writer.run(lambda connection: heard.forget(connection, before))
+
+    async def looks(self) -> Mapping[str, Look]:
+        """How far each repository was seen."""
+        return await read(self._engine, looks.all_of_them)
+
+    async def save_look(self, repository: str, look: Look) -> None:
+        """Keep how far a repository was seen; it takes the place of the look before it."""
+        await self._writer.run(lambda connection: looks.save(connection, repository, look))
+
+    async def last_pass(self) -> Pass | None:
+        """The pass of reconciliation that ended last; None before the first."""
+        return await read(self._engine, passes.last)
+
+    async def save_pass(self, done: Pass) -> None:
+        """Keep what a pass has cost; it takes the place of the one before it."""
+        await self._writer.run(lambda connection: passes.save(connection, done))
+
+    async def configuration_digest(self, repository: str) -> str:
+        """Changes with the configuration in force."""
+        return await read(
+            self._engine, lambda connection: configurations.digest(connection, repository)
+        )
+
+    async def configuration(self, repository: str) -> Configuration:
+        """What the configuration in force comes from."""
+        return await read(
+            self._engine, lambda connection: configurations.of(connection, repository)
+        )
+
+    async def put_in_force(
+        self, repository: str, steps: Sequence[Mapping[str, bytes]], instead_of: str
+    ) -> str | None:
+        """Keep what is in force from now on."""
+        return await self._writer.run(
+            lambda connection: configurations.put(connection, repository, steps, instead_of)
+        )
+
+    async def adapted(self, repository: str) -> Sequence[Adapted]:
+        """Limits of a repository that were moved without a human."""
+        return await read(self._engine, lambda connection: adapted.of(connection, repository))
+
+    async def adapt(self, repository: str, step: Adapted) -> None:
+        """Keep the latest step of one limit."""
+        await self._writer.run(lambda connection: adapted.save(connection, repository, step))
+
+    async def put_brake_on(self, brake: Brake) -> bool:
+        """Put a brake on; False if one is on there already."""
+        return await self._writer.run(lambda connection: brakes.put_on(connection, brake))
+
+    async def lift_brake(self, place: Place, by: str, at: datetime) -> Brake | None:
+        """Lift the brake that is on there; None if there is none."""
+        return await self._writer.run(lambda connection: brakes.lift(connection, place, by, at))
+
+    async def brakes(self, lifted_since: datetime | None = None) -> Sequence[Brake]:
+        """Brakes that are on, and those that were lifted since then."""
+        return await read(self._engine, lambda connection: brakes.brakes(connection, lifted_since))
+
+    async def give_up(self, delivery: str, reason: str, at: datetime) -> None:
+        """Keep that nothing more is tried with a delivery."""
+        await self._writer.run(lambda connection: inbox.give_up(connection, delivery, reason, at))
+
+    async def dead_deliveries(self) -> Sequence[DeadDelivery]:
+        """Deliveries that were given up, the latest first."""
+        return await read(self._engine, inbox.dead)
+
+    async def note_refused(self, start: StartRefused, *, is_asked: bool) -> bool:
+        """Keep why a start was not made; whether that is news."""
+        return await self._writer.run(
+            lambda connection: refused.note(connection, start, is_asked=is_asked)
+        )
+
+    async def refused_starts(self, since: datetime) -> Sequence[StartRefused]:
+        """Starts that were asked for since then and not made, the newest first."""
+        return await read(self._engine, lambda connection: refused.newest_first(connection, since))
+
+    async def forget_refused(self, before: datetime) -> None:
+        """Forget refusals of starts that nobody has asked for since then."""
+        await self._writer.run(lambda connection: refused.forget_before(connection, before))
+
     async def agent(self, agent: AgentId) -> Agent | None:
         """One agent."""
-        return await self._read(lambda connection: registry.agent(connection, agent))
+        return await read(self._engine, lambda connection: registry.agent(connection, agent))
 
     async def agents(
         self,
@@ -85,12 +304,14 @@ class SqlStore:
         issue: int | None = None,
         states: frozenset[State] | None = None,
         changed_since: datetime | None = None,
+        parent: AgentId | None = None,
     ) -> Sequence[Agent]:
-        """Rows that fit, oldest first."""
-        return await self._read(
+        """Rows that fit, oldest first; sub-agents among them."""
+        return await read(
+            self._engine,
             lambda connection: registry.agents(
-                connection, repository, issue, states, changed_since
-            )
+                connection, repository, issue, states, changed_since, parent
+            ),
         )
 
     async def begin_segment(
@@ -103,7 +324,11 @@ class SqlStore:
 
     async def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """All events of the agent, in order."""
-        return await self._read(lambda connection: log.read(connection, agent))
+        return await read(self._engine, lambda connection: log.read(connection, agent))
+
+    async def warnings(self, since: datetime) -> Mapping[str, int]:
+        """How often limits have warned since then, by role."""
+        return await read(self._engine, lambda connection: log.warnings(connection, since))
 
     async def append(
         self, agent: AgentId, segment: int, first_seq: int, events: Sequence[AgentEvent]
@@ -130,12 +355,22 @@ class SqlStore:
             lambda connection: registry.move(connection, self._enqueue, step)
         )
 
+    async def take_away(self, agent: Agent, told: TakenAway) -> Agent | None:
+        """Let nothing but its end follow for `agent`; None if the row has moved on."""
+        return await self._writer.run(
+            lambda connection: registry.take_away(connection, agent, told)
+        )
+
     async def note_head(self, agent: AgentId, base_sha: str | None, sha: str) -> None:
         """Remember the verified head of the agent's branch."""
         base = {} if base_sha is None else {"base_sha": base_sha}
         await self._writer.run(
             lambda connection: registry.note(connection, agent, {"sha": sha, **base})
         )
+
+    async def note_kept(self, agent: Agent, kept: Kept) -> None:
+        """Append what was pushed after an agent's end, and remember the head."""
+        await self._writer.run(lambda connection: registry.note_kept(connection, agent, kept))
 
     async def note_pull_request(self, agent: AgentId, number: int) -> None:
         """Remember the agent's pull request."""
@@ -145,7 +380,7 @@ class SqlStore:
 
     async def effects(self, agent: AgentId) -> Mapping[EffectName, Effect]:
         """All effects of an agent, in the order of an escalation."""
-        return await self._read(lambda connection: effects.of_agent(connection, agent))
+        return await read(self._engine, lambda connection: effects.of_agent(connection, agent))
 
     async def save_effect(self, agent: AgentId, effect: Effect) -> None:
         """Remember an effect as it is now."""
@@ -153,21 +388,4 @@ class SqlStore:
 
     async def agents_with_due_effects(self, at: datetime) -> Sequence[AgentId]:
         """Agents with an effect that is wanted and due."""
-        return await self._read(lambda connection: effects.agents_with_due(connection, at))
-
-    async def _read(self, query: Callable[[sa.Connection], Answer]) -> Answer:
-        """Off the event loop, on a connection of the pool."""
-
-        def read() -> Answer:
-            with self._engine.connect() as connection:
-                return query(connection)
-
-        try:
-            async with asyncio.timeout(MOST_READ_SECONDS):
-                return await asyncio.to_thread(read)
-        except TimeoutError as error:
-            raise StoreUnavailable(
-                f"the database took longer than {MOST_READ_SECONDS:g} s for a read"
-            ) from error
-        except sa.exc.SQLAlchemyError as error:
-            raise translated(error) from error.__cause__
+        return await read(self._engine, lambda connection: effects.agents_with_due(connection, at))

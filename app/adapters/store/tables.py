@@ -81,6 +81,12 @@ class DeliveryRow(SQLModel, table=True):
             sqlite_where=sa.text("body IS NOT NULL"),
             postgresql_where=sa.text("body IS NOT NULL"),
         ),
+        sa.Index(
+            "sq_deliveries_dead",
+            "given_up_at",
+            sqlite_where=sa.text("given_up_at IS NOT NULL"),
+            postgresql_where=sa.text("given_up_at IS NOT NULL"),
+        ),
     )
 
     id: str = Field(primary_key=True, sa_type=sa.Text)
@@ -89,23 +95,31 @@ class DeliveryRow(SQLModel, table=True):
     received_at: datetime = Field(sa_type=Instant)
     body: bytes | None = Field(sa_type=sa.LargeBinary)
     """None when it was forgotten."""
+    problem: str | None = Field(sa_type=FreeText)
+    """Why it was given up; None: it was not."""
+    given_up_at: datetime | None = Field(sa_type=Instant)
 
 
 class AgentRow(SQLModel, table=True):
-    """The registry. `live_post` is NULL in a final state: at most one live agent a post."""
+    """The registry. `live_post` is NULL in a final state, and for a sub-agent always: at most one
+    live agent a post."""
 
     __tablename__ = "sq_agents"
     __table_args__ = (
         sa.UniqueConstraint("live_post", name="sq_agents_live_post"),
         sa.Index("sq_agents_post", "post", "attempt", unique=True),
         sa.Index("sq_agents_issue", "repository", "issue"),
+        sa.Index("sq_agents_repository_id", "repository_id"),
         sa.Index("sq_agents_state", "state"),
+        sa.Index("sq_agents_parent", "parent"),
     )
 
     id: str = Field(primary_key=True, sa_type=sa.Text)
     post: str = Field(sa_type=sa.Text)
     live_post: str | None = Field(sa_type=sa.Text)
+    repository_id: int = Field(sa_type=sa.BigInteger)
     repository: str = Field(sa_type=sa.Text)
+    """Where it is now; so are `post` and `live_post`, while the id keeps the first name."""
     issue: int = Field(sa_type=sa.BigInteger)
     role: str = Field(sa_type=sa.Text)
     attempt: int
@@ -129,11 +143,13 @@ class AgentRow(SQLModel, table=True):
     """JSON."""
     started_by: str = Field(sa_type=FreeText)
     predecessor: str | None = Field(sa_type=sa.Text)
-    note: str = Field(sa_type=FreeText)
+    parent: str | None = Field(sa_type=sa.Text)
+    depth: int
     input_tokens: int = Field(sa_type=sa.BigInteger)
     output_tokens: int = Field(sa_type=sa.BigInteger)
     created_at: datetime = Field(sa_type=Instant)
     updated_at: datetime = Field(sa_type=Instant)
+    taken_away_at: datetime | None = Field(sa_type=Instant)
 
 
 class EventRow(SQLModel, table=True):
@@ -172,6 +188,287 @@ class EffectRow(SQLModel, table=True):
     """JSON: names to texts."""
 
 
+class HoldingRow(SQLModel, table=True):
+    """What an agent was granted, and what became of it (`core/ledger.py`). An agent that was
+    refused has a row without a grant."""
+
+    __tablename__ = "sq_holdings"
+    __table_args__ = (
+        sa.Index(
+            "sq_holdings_open",
+            "agent_id",
+            sqlite_where=sa.text("open_since IS NOT NULL"),
+            postgresql_where=sa.text("open_since IS NOT NULL"),
+        ),
+    )
+
+    agent_id: str = Field(primary_key=True, sa_type=sa.Text)
+    parent: str | None = Field(sa_type=sa.Text)
+    accounts: str = Field(sa_type=sa.Text)
+    """JSON: ids of accounts."""
+    granted_nanousd: int = Field(sa_type=sa.BigInteger)
+    open_since: datetime | None = Field(sa_type=Instant)
+    own_nanousd: int = Field(sa_type=sa.BigInteger)
+    children_actual_nanousd: int = Field(sa_type=sa.BigInteger)
+    children_held_nanousd: int = Field(sa_type=sa.BigInteger)
+
+
+class AccountRow(SQLModel, table=True):
+    """A bounded amount of one window, as it was last reserved from."""
+
+    __tablename__ = "sq_accounts"
+
+    id: str = Field(primary_key=True, sa_type=sa.Text)
+    key: str = Field(sa_type=sa.Text)
+    time_window: str = Field(sa_type=sa.Text)
+    since: datetime | None = Field(sa_type=Instant)
+    max_nanousd: int = Field(sa_type=sa.BigInteger)
+    actual_nanousd: int = Field(sa_type=sa.BigInteger)
+    held_nanousd: int = Field(sa_type=sa.BigInteger)
+
+
+class SpendRow(SQLModel, table=True):
+    """What one model call cost: written with its event, so neither is there without the other."""
+
+    __tablename__ = "sq_spend"
+    __table_args__ = (sa.Index("sq_spend_at", "at"),)
+
+    agent_id: str = Field(primary_key=True, sa_type=sa.Text, foreign_key="sq_agents.id")
+    seq: int = Field(primary_key=True)
+    """Of the `ModelCalled` in the agent's log."""
+    at: datetime = Field(sa_type=Instant)
+    model: str = Field(sa_type=FreeText)
+    nanousd: int | None = Field(sa_type=sa.BigInteger)
+    """None: nobody knows the price."""
+    input_tokens: int = Field(sa_type=sa.BigInteger)
+    output_tokens: int = Field(sa_type=sa.BigInteger)
+
+
+class HitsRow(SQLModel, table=True):
+    """What one user did in the hour that began at `since`."""
+
+    __tablename__ = "sq_hits"
+
+    login: str = Field(primary_key=True, sa_type=FreeText)
+    """In small letters."""
+    since: datetime = Field(sa_type=Instant)
+    allowed: int
+    refused: int
+
+
+class NamedHitRow(SQLModel, table=True):
+    """One thing with a name of a user's present hour; most of them were counted, and of those that
+    were refused only the first is kept."""
+
+    __tablename__ = "sq_named_hits"
+
+    login: str = Field(primary_key=True, sa_type=FreeText)
+    """In small letters."""
+    what: str = Field(primary_key=True, sa_type=FreeText)
+    is_counted: int
+    """1, or 0 for the first that was refused."""
+
+
+class WaitingRow(SQLModel, table=True):
+    """A start that is put off."""
+
+    __tablename__ = "sq_waiting_starts"
+    __table_args__ = (sa.Index("sq_waiting_starts_due", "due_at"),)
+
+    repository: str = Field(primary_key=True, sa_type=sa.Text)
+    issue: int = Field(primary_key=True, sa_type=sa.BigInteger)
+    role: str = Field(primary_key=True, sa_type=sa.Text)
+    installation_id: int = Field(sa_type=sa.BigInteger)
+    sender: str = Field(sa_type=sa.Text)
+    """JSON."""
+    trigger: str = Field(sa_type=FreeText)
+    task: str = Field(sa_type=sa.Text)
+    """JSON."""
+    asked_at: datetime = Field(sa_type=Instant)
+    due_at: datetime = Field(sa_type=Instant)
+    budget: str = Field(sa_type=FreeText)
+    """The account that was too empty; empty: it waits for something else."""
+    raises: str | None = Field(sa_type=sa.Text)
+    """JSON: limits and amounts; None: there are none."""
+    said: str | None = Field(sa_type=FreeText)
+    taken_back_at: datetime | None = Field(sa_type=Instant)
+    """None: it waits. Else the row stays, so that what asked for it starts nothing later."""
+    taken_back_said: str | None = Field(sa_type=FreeText)
+
+
+class HeardCommandsRow(SQLModel, table=True):
+    """What somebody told Squadron by a comment or a button: the audit, and the memory of what was
+    heard of a comment that may be edited."""
+
+    __tablename__ = "sq_heard_commands"
+    __table_args__ = (
+        sa.Index("sq_heard_commands_comment", "repository", "comment"),
+        sa.Index("sq_heard_commands_at", "at"),
+    )
+
+    repository: str = Field(primary_key=True, sa_type=sa.Text)
+    name: str = Field(primary_key=True, sa_type=FreeText)
+    comment: int | None = Field(sa_type=sa.BigInteger)
+    kind: str | None = Field(sa_type=sa.Text)
+    """Of what `comment` is the id; None: a comment on an issue or a pull request."""
+    thread: int = Field(sa_type=sa.BigInteger)
+    login: str = Field(sa_type=FreeText)
+    lines: str = Field(sa_type=sa.Text)
+    """JSON: texts."""
+    is_refused: int
+    """1: something of it was not done."""
+    is_set_aside: int | None
+    """1: nothing of it was done, because a line of it was wrong; None: it is too old to tell."""
+    at: datetime = Field(sa_type=Instant)
+
+
+class LookRow(SQLModel, table=True):
+    """How far reconciliation has seen a repository."""
+
+    __tablename__ = "sq_looks"
+
+    repository: str = Field(primary_key=True, sa_type=sa.Text)
+    threads_until: datetime = Field(sa_type=Instant)
+    comments_until: datetime = Field(sa_type=Instant)
+    looked_at: datetime = Field(sa_type=Instant)
+    fully_at: datetime = Field(sa_type=Instant)
+    triggers: str = Field(sa_type=sa.Text)
+    """JSON: triggers by event."""
+    heads: str = Field(sa_type=sa.Text)
+    """JSON: commits by pull request."""
+
+
+class PassRow(SQLModel, table=True):
+    """The last pass of reconciliation: one row."""
+
+    __tablename__ = "sq_last_pass"
+
+    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    why: str = Field(sa_type=FreeText)
+    ended_at: datetime = Field(sa_type=Instant)
+    seconds: float = Field(sa_type=sa.Double)
+    agents: int
+    repositories: int
+    looked_at_fully: int
+    repairs: int
+    requests: int
+    unchanged: int
+    token_requests: int
+    put_off: str = Field(sa_type=sa.Text)
+    """JSON: numbers by kind."""
+
+
+class AdaptedRow(SQLModel, table=True):
+    """A limit that was moved without a human, and what the configuration said before."""
+
+    __tablename__ = "sq_adapted_limits"
+
+    repository: str = Field(primary_key=True, sa_type=sa.Text)
+    role: str = Field(primary_key=True, sa_type=sa.Text)
+    name: str = Field(primary_key=True, sa_type=sa.Text)
+    base: float = Field(sa_type=sa.Double)
+    value: float = Field(sa_type=sa.Double)
+    at: datetime = Field(sa_type=Instant)
+
+
+class PaceRow(SQLModel, table=True):
+    """How much of its pace an installation has used (`core/pacing.py`)."""
+
+    __tablename__ = "sq_paces"
+
+    installation_id: int = Field(
+        primary_key=True, sa_type=sa.BigInteger, sa_column_kwargs={"autoincrement": False}
+    )
+    writes_full_at: datetime = Field(sa_type=Instant)
+    creations_full_at: datetime = Field(sa_type=Instant)
+    stopped_until: datetime = Field(sa_type=Instant)
+    urgent_line: datetime = Field(sa_type=Instant)
+    routine_line: datetime = Field(sa_type=Instant)
+
+
+class BrakeRow(SQLModel, table=True):
+    """What keeps agents from working, and what did so before; one a place is on at a time."""
+
+    __tablename__ = "sq_brakes"
+    __table_args__ = (
+        sa.Index(
+            "sq_brakes_on",
+            "scope",
+            "name",
+            unique=True,
+            sqlite_where=sa.text("lifted_at IS NULL"),
+            postgresql_where=sa.text("lifted_at IS NULL"),
+        ),
+        sa.Index("sq_brakes_lifted", "lifted_at"),
+    )
+
+    scope: str = Field(primary_key=True, sa_type=sa.Text)
+    name: str = Field(primary_key=True, sa_type=FreeText)
+    since: datetime = Field(primary_key=True, sa_type=Instant)
+    put_on_by: str = Field(sa_type=FreeText)
+    reason: str = Field(sa_type=FreeText)
+    lifted_at: datetime | None = Field(sa_type=Instant)
+    lifted_by: str = Field(sa_type=FreeText)
+
+
+class RefusedStartRow(SQLModel, table=True):
+    """A start that was asked for and not made, as of the last time."""
+
+    __tablename__ = "sq_refused_starts"
+    __table_args__ = (sa.Index("sq_refused_starts_at", "at"),)
+
+    repository: str = Field(primary_key=True, sa_type=sa.Text)
+    issue: int = Field(primary_key=True, sa_type=sa.BigInteger)
+    role: str = Field(primary_key=True, sa_type=FreeText)
+    reason: str = Field(sa_type=FreeText)
+    asked_by: str = Field(sa_type=FreeText)
+    at: datetime = Field(sa_type=Instant)
+    first_at: datetime = Field(sa_type=Instant)
+    times: int
+
+
+class RedeliveryRow(SQLModel, table=True):
+    """How often GitHub was asked for a failed delivery again."""
+
+    __tablename__ = "sq_redeliveries"
+
+    guid: str = Field(primary_key=True, sa_type=sa.Text)
+    times: int
+    at: datetime = Field(sa_type=Instant)
+    """The last time."""
+
+
+class MarkRow(SQLModel, table=True):
+    """From when on a list of GitHub's is to be read."""
+
+    __tablename__ = "sq_marks"
+
+    name: str = Field(primary_key=True, sa_type=sa.Text)
+    at: datetime = Field(sa_type=Instant)
+
+
+class ConfigurationRow(SQLModel, table=True):
+    """What a repository's configuration in force comes from."""
+
+    __tablename__ = "sq_configurations"
+
+    repository: str = Field(primary_key=True, sa_type=sa.Text)
+    digest: str = Field(sa_type=sa.Text)
+    steps: str = Field(sa_type=sa.Text)
+
+
+class PlaceRow(SQLModel, table=True):
+    """Where a repository was last: what is kept by its name follows it by its id."""
+
+    __tablename__ = "sq_places"
+
+    repository_id: int = Field(
+        sa_column=sa.Column(sa.BigInteger, primary_key=True, autoincrement=False)
+    )
+    repository: str = Field(sa_type=sa.Text)
+    installation_id: int = Field(sa_type=sa.BigInteger)
+
+
 METADATA = SQLModel.metadata
 
 
@@ -184,3 +481,20 @@ DELIVERIES = _table(DeliveryRow)
 AGENTS = _table(AgentRow)
 EVENTS = _table(EventRow)
 EFFECTS = _table(EffectRow)
+HOLDINGS = _table(HoldingRow)
+ACCOUNTS = _table(AccountRow)
+SPEND = _table(SpendRow)
+HITS = _table(HitsRow)
+NAMED_HITS = _table(NamedHitRow)
+WAITING_STARTS = _table(WaitingRow)
+HEARD_COMMANDS = _table(HeardCommandsRow)
+ADAPTED_LIMITS = _table(AdaptedRow)
+PACES = _table(PaceRow)
+BRAKES = _table(BrakeRow)
+REFUSED_STARTS = _table(RefusedStartRow)
+LOOKS = _table(LookRow)
+REDELIVERIES = _table(RedeliveryRow)
+MARKS = _table(MarkRow)
+CONFIGURATIONS = _table(ConfigurationRow)
+PLACES = _table(PlaceRow)
+LAST_PASS = _table(PassRow)

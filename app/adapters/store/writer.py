@@ -154,7 +154,7 @@ class GroupWriter:
         with self._engine.connect() as connection:
             if connection.dialect.name == "sqlite":
                 connection.exec_driver_sql("BEGIN IMMEDIATE")  # before the first read, too
-            for batched, places in kinds.items():
+            for batched, places in sorted(kinds.items(), key=_name):  # locks in one order
                 answers = batched(connection, [asks[place].item for place in places])
                 for place, answer in zip(places, answers, strict=True):
                     outcomes[place] = _Outcome(answer)
@@ -163,6 +163,10 @@ class GroupWriter:
             except sa.exc.SQLAlchemyError as error:
                 raise _CommitFailed from error
         return outcomes
+
+
+def _name(kind: tuple[Batched[Any, Any], list[int]]) -> str:
+    return f"{kind[0].__module__}.{kind[0].__qualname__}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from app.adapters.workspace.clone import make_clone
-from app.adapters.workspace.commits import have_equal_content, merge_base
+from app.adapters.workspace.commits import diff_size, have_equal_content, merge_base, merged_tree
+from app.adapters.workspace.dependencies import dependencies
 from app.adapters.workspace.handover import Handover, Taken
-from app.adapters.workspace.host_git import LOCAL_SECONDS, SYSTEM_PATH, HostGit
+from app.adapters.workspace.host_git import HostGit
 from app.adapters.workspace.mirror import Mirror
 from app.adapters.workspace.places import (
     Place,
@@ -21,11 +22,14 @@ from app.adapters.workspace.places import (
     mirror_path,
 )
 from app.adapters.workspace.publish import publish
+from app.adapters.workspace.pull import fetch_bundle, pull
 from app.adapters.workspace.remote import Remote, TokenFor
 from app.ports import Checkout, CheckoutOrder, KeptWork, Processes, WorkspaceFailed
 
 MOST_COMMITS: Final = 50
 MOST_SUBJECT_CHARACTERS: Final = 200
+MOST_CHANGE_BYTES: Final = 2_000_000
+"""Of what a reviewer is shown of a change; the files themselves are there whole."""
 
 
 @asynccontextmanager
@@ -48,26 +52,62 @@ class GitWorkspace:
     """
 
     def __init__(
-        self, data_directory: Path, git_url: str, token: TokenFor, processes: Processes
+        self,
+        data_directory: Path,
+        git_url: str,
+        token: TokenFor,
+        processes: Processes,
+        agents_processes: Processes,
     ) -> None:
+        """`agents_processes` run what reads an agent's own configuration of git."""
         self._data_directory = data_directory.absolute()
         self._git_url = git_url
         self._token = token
-        self._processes = processes
+        self._agents_processes = agents_processes
         self._git = HostGit(processes)
 
     async def prepare(self, order: CheckoutOrder) -> Checkout:
         """Make or reopen the clone, its branch on GitHub first. Raises `WorkspaceFailed`."""
         check_branches(order)
         place, mirror = self._place(order.agent), self._mirror(order)
+        if order.pull_request is not None:
+            return await self._pull_request(order, order.pull_request, place, mirror)
         async with _at_work(place):
             head_sha, base_sha = await self._branch(order, place, mirror)
             is_fresh = not place.has_workspace()
             if is_fresh:
-                await make_clone(self._git, mirror, place, order, base_sha, head_sha)
-            else:
-                base_sha = await Handover(self._git, place).known("base")
-        return Checkout(place.workspace, base_sha, head_sha, is_fresh)
+                git, directory = self._git, mirror.directory
+                files = await dependencies(git, directory, head_sha)
+                is_unchanged = await have_equal_content(git, directory, base_sha, head_sha)
+                await make_clone(git, mirror, place, order, base_sha, head_sha)
+                return Checkout(
+                    place.workspace, base_sha, head_sha, is_fresh, "", files, is_unchanged
+                )
+            handover = Handover(self._git, place)
+            pulled = await pull(handover, self._agents_processes, order, head_sha)
+            base_sha = await handover.known("base")
+        return Checkout(place.workspace, base_sha, head_sha, is_fresh, pulled)
+
+    async def _pull_request(
+        self, order: CheckoutOrder, number: int, place: Place, mirror: Mirror
+    ) -> Checkout:
+        """As `prepare`, with nothing pushed: what was checked out once stays, whatever the pull
+        request becomes."""
+        async with _at_work(place):
+            if place.has_workspace():
+                handover = Handover(self._git, place)
+                base, head = await handover.known("base"), await handover.known("start")
+                return Checkout(place.workspace, base, head, is_fresh=False)
+            default = (await mirror.refresh(order.default_branch)).get(order.default_branch)
+            if default is None:
+                raise WorkspaceFailed(
+                    f"{order.repository.full_name} has no branch `{order.default_branch}` any more:"
+                    f" set another base for #{number}."
+                )
+            head = await mirror.fetch_pull_request(number)
+            base = await merge_base(self._git, mirror.directory, default, head)
+            await make_clone(self._git, mirror, place, order, base, head)
+        return Checkout(place.workspace, base, head, is_fresh=True)
 
     async def fingerprint(self, directory: Path) -> str:
         """Identify the content of a workspace. Raises `WorkspaceFailed` if it cannot be had."""
@@ -107,8 +147,37 @@ class GitWorkspace:
         async with _at_work(place):
             clear_git_locks(place.root)
             await mirror.bundle(order.default_branch, since_sha, place.bundle)
-            trouble = await self._fetch_in_clone(place, order.default_branch)
-        return f"{text}\n\n{trouble}".rstrip()
+            branch, processes = order.default_branch, self._agents_processes
+            ref = f"refs/heads/{branch}"
+            trouble = await fetch_bundle(processes, place.workspace, place.bundle, ref, branch)
+        if not trouble:
+            return text
+        return f"{text}\n\n(These commits could not be brought into the workspace: {trouble})"
+
+    async def delete_branch(self, order: CheckoutOrder, sha: str) -> bool:
+        """Delete the branch on GitHub if it is still at `sha`. Raises `WorkspaceFailed`."""
+        check_branches(order)
+        mirror = self._mirror(order)
+        heads = await mirror.refresh(order.branch)
+        if order.branch not in heads:
+            return True
+        if heads[order.branch] != sha:
+            return False
+        await mirror.remote.delete(mirror.directory, order.branch, expected=sha)
+        return True
+
+    async def change(self, order: CheckoutOrder) -> str:
+        """What the checked-out pull request changes, from the host's own objects."""
+        place = self._place(order.agent)
+        async with _at_work(place):
+            handover = Handover(self._git, place)
+            return await self._git(
+                place.handover,
+                *("diff", "--no-color", "--no-ext-diff", "--no-textconv", "--find-renames"),
+                *("--unified=3", "--src-prefix=a/", "--dst-prefix=b/"),
+                *(await handover.known("base"), await handover.known("start"), "--"),
+                most_output_bytes=MOST_CHANGE_BYTES,
+            )
 
     async def remove(self, agent: str) -> bool:
         """Delete the clone if GitHub was seen to hold all that is in it."""
@@ -126,12 +195,36 @@ class GitWorkspace:
             place.bundle.unlink(missing_ok=True)
         return True
 
+    async def discard(self, agent: str) -> None:
+        """Delete the clone, home and temporary files, whatever is in them."""
+        place = self._place(agent)
+        if not place.root.exists():
+            return
+        async with _at_work(place):
+            for directory in (place.unfinished, place.home, place.temporary):
+                if directory.exists():
+                    await asyncio.to_thread(delete_tree, directory)
+            if place.has_workspace():
+                place.workspace.rename(place.unfinished)
+                await asyncio.to_thread(delete_tree, place.unfinished)
+
+    async def forget_session(self, agent: str) -> None:
+        """Delete the agent's conversation, home directory and temporary files."""
+        place = self._place(agent)
+        all_of_them = (place.session, place.home, place.temporary)
+        directories = [each for each in all_of_them if each.exists()]
+        if not directories:
+            return
+        async with _at_work(place):
+            for directory in directories:
+                await asyncio.to_thread(delete_tree, directory)
+
     def _place(self, agent: str) -> Place:
         return Place(agent_directory(self._data_directory, agent))
 
     def _mirror(self, order: CheckoutOrder) -> Mirror:
         remote = Remote(self._git, order.repository, self._git_url, self._token)
-        return Mirror(self._git, mirror_path(self._data_directory, order.repository), remote)
+        return Mirror(self._git, mirror_path(self._data_directory, order), remote)
 
     async def _branch(self, order: CheckoutOrder, place: Place, mirror: Mirror) -> tuple[str, str]:
         """Make sure the branch exists on GitHub; its head there, and where it left the default."""
@@ -176,36 +269,16 @@ class GitWorkspace:
             *("log", "--no-merges", "--full-history", f"-{MOST_COMMITS}", "--reverse"),
             *("--format=%s", taken.sha, f"^{default}", "--", "."),
         )
+        diff = await diff_size(git, directory, base, published.sha)
+        _, conflicts = await merged_tree(git, directory, default, published.sha)
         return KeptWork(
             sha=published.sha,
             is_pushed=published.is_pushed,
             problem=" ".join((*taken.problems, published.problem)).strip(),
             has_changes=not await have_equal_content(git, directory, base, published.sha),
+            diff=diff,
             commits=tuple(line[:MOST_SUBJECT_CHARACTERS] for line in subjects.splitlines()),
+            conflicts=tuple(conflicts[:MOST_COMMITS]),
+            diverged=published.diverged,
+            was_told=published.was_told,
         )
-
-    async def _fetch_in_clone(self, place: Place, branch: str) -> str:
-        """Fetch the bundle as the agent would, with no more rights than its own shell.
-
-        Host git must not run there: the clone's configuration is the agent's.
-        """
-        tracking = f"+refs/heads/{branch}:refs/remotes/origin/{branch}"
-        quiet = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
-        ended = await self._processes.run(
-            [
-                *("git", *quiet, "fetch", "--quiet", "--no-tags", "--no-recurse-submodules"),
-                *("--no-write-fetch-head", str(place.bundle), tracking),
-            ],
-            cwd=place.workspace,
-            environment={
-                "PATH": SYSTEM_PATH,
-                "LC_ALL": "C",
-                "HOME": str(place.workspace),
-                "GIT_ALLOW_PROTOCOL": "file",
-                "GIT_TERMINAL_PROMPT": "0",
-            },
-            timeout_seconds=LOCAL_SECONDS,
-        )
-        if ended.exit_code == 0:
-            return ""
-        return f"(These commits could not be brought into the workspace: {ended.output[:500]})"

@@ -8,6 +8,7 @@ from app.adapters.workspace.handover import Handover
 from app.adapters.workspace.host_git import NETWORK_SECONDS, HostGit
 from app.adapters.workspace.mirror import Mirror
 from app.adapters.workspace.places import Place, delete_tree
+from app.adapters.workspace.remote import pull_request_ref
 from app.ports import CheckoutOrder
 
 _TRACKING: Final = "+refs/heads/{0}:refs/remotes/origin/{0}"
@@ -17,6 +18,7 @@ async def make_clone(
     git: HostGit, mirror: Mirror, place: Place, order: CheckoutOrder, base_sha: str, head_sha: str
 ) -> None:
     """Clone the agent's branch, and the default branch as `origin/<default>`, from the mirror.
+    A pull request's head goes by the name of the branch.
 
     Objects come through the transport: an agent could write into hard links. Until the last line
     renames it, no agent has seen the directory, so host git may still run in it.
@@ -25,6 +27,9 @@ async def make_clone(
         await asyncio.to_thread(delete_tree, place.unfinished)
     clone = place.unfinished
     git_directory = clone / ".git"
+    source = f"refs/heads/{order.branch}"
+    if order.pull_request is not None:
+        source = pull_request_ref(order.pull_request)
     await git(
         None, "init", "--quiet", "--template=", f"--initial-branch={order.branch}", str(clone)
     )
@@ -33,7 +38,7 @@ async def make_clone(
         *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok"),
         str(mirror.directory),
         _TRACKING.format(order.default_branch),
-        f"+refs/heads/{order.branch}:refs/heads/{order.branch}",
+        f"+{source}:refs/heads/{order.branch}",
         timeout_seconds=NETWORK_SECONDS,
     )
     await git(git_directory, "config", "user.name", order.author_name)

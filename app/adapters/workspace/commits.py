@@ -1,9 +1,16 @@
 """Commits that Squadron writes itself, and how commits stand to each other."""
 
+import re
 from pathlib import Path
+from typing import Final
 
 from app.adapters.workspace.host_git import GitFailed, HostGit
+from app.core.events import DiffSize
 from app.ports import CheckoutOrder, WorkspaceFailed
+
+_SHORTSTAT: Final = re.compile(
+    r"(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?"
+)
 
 
 async def write_commit(
@@ -39,6 +46,39 @@ async def have_equal_content(git: HostGit, git_directory: Path, one: str, other:
     """Whether two commits hold the same tree."""
     trees = await git(git_directory, "rev-parse", f"{one}^{{tree}}", f"{other}^{{tree}}")
     return len(set(trees.split())) == 1
+
+
+async def diff_size(git: HostGit, git_directory: Path, one: str, other: str) -> DiffSize | None:
+    """How far two commits differ; None when git does not say, which must not keep work back."""
+    try:
+        said = await git(
+            git_directory,
+            *("diff", "--shortstat", "--no-ext-diff", "--no-textconv", one, other, "--"),
+        )
+    except GitFailed:
+        return None
+    files, added, deleted = (
+        (int(count or 0) for count in found.groups())
+        if (found := _SHORTSTAT.search(said))
+        else (0, 0, 0)
+    )
+    return DiffSize(files=files, added=added, deleted=deleted)
+
+
+async def merged_tree(
+    git: HostGit, git_directory: Path, one: str, other: str
+) -> tuple[str, list[str]]:
+    """The tree of a merge, and the files in which it conflicts; none: it is clean.
+
+    Works on objects alone: no file is checked out, and no driver of a repository runs.
+    """
+    said = await git(
+        git_directory,
+        *("merge-tree", "--write-tree", "--name-only", "--no-messages", one, other),
+        answers=(0, 1),
+    )
+    tree, *conflicts = said.splitlines()
+    return tree, conflicts
 
 
 async def is_ancestor(git: HostGit, git_directory: Path, older: str, newer: str) -> bool:

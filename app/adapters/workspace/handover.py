@@ -9,6 +9,9 @@ committed is staged by the host (`stage`). Several references tell what is known
     refs/squadron/head     the agent's last HEAD that had to be fetched
     refs/squadron/kept     the last commit that holds all work
     refs/squadron/pushed   what the branch on GitHub was read back to be
+    refs/squadron/lesser   what was pushed without the changes that must not be
+    refs/squadron/target   what the clone was last brought to hold of others' commits
+    refs/squadron/told     a head on GitHub that conflicts with the work, as the agent knows
 """
 
 import asyncio
@@ -74,6 +77,12 @@ class Handover:
         said = await self.git(self.place.handover, "rev-parse", "--verify", f"refs/squadron/{name}")
         return said.strip()
 
+    async def known_if_any(self, name: Literal["lesser", "told"]) -> str | None:
+        """The commit of one of those that there need not be."""
+        ref = f"refs/squadron/{name}"
+        listed = await self.git(self.place.handover, "for-each-ref", "--format=%(objectname)", ref)
+        return listed.strip() or None
+
     async def note(self, **commits: str) -> None:
         """Set references above, all of them or none."""
         lines = [f"update refs/squadron/{name} {sha}\n" for name, sha in commits.items()]
@@ -107,11 +116,12 @@ class Handover:
     async def is_all_pushed(self) -> bool:
         """Whether the branch on GitHub, when last read back, held all that the workspace holds."""
         content = await self.read()
-        pushed = await self.known("pushed")
+        kept, pushed = await self.known("kept"), await self.known("pushed")
+        held = kept if await self.is_ancestor(kept, pushed) else pushed
         return (
             not content.problems
             and content.head is not None
-            and content.staged.tree == await self.tree_of(pushed)
+            and content.staged.tree == await self.tree_of(held)
             and await self.is_ancestor(content.head, pushed)
         )
 

@@ -34,6 +34,10 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "http.lowSpeedLimit": "1",
     "http.lowSpeedTime": "30",
 }
+_UNAUTHORIZED: Final = re.compile(
+    r"Authentication failed|could not read (Username|Password)|returned error: 401"
+    r"|Permission to \S+ denied"  # a permission was taken away: a new token says which
+)
 _TRANSIENT: Final = re.compile(
     r"could not resolve host|couldn't connect|failed to connect|connection (?:reset|refused|timed)"
     r"|timed? ?out|operation too slow|returned error: (?:5\d\d|429)|rpc failed|early eof"
@@ -51,6 +55,8 @@ class GitFailed(WorkspaceFailed):
         """git's message: redacted, shortened."""
         self.is_transient = is_timeout or _TRANSIENT.search(said) is not None
         """Whether the same command may well succeed later."""
+        self.is_unauthorized = _UNAUTHORIZED.search(said) is not None
+        """Whether GitHub no longer takes the token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +77,9 @@ class HostGit:
         timeout_seconds: float = LOCAL_SECONDS,
         most_output_bytes: int = 1_000_000,
         secrets: tuple[str, ...] = (),
+        answers: tuple[int, ...] = (0,),
     ) -> str:
-        """What git wrote to stdout. Raises `GitFailed`.
+        """What git wrote to stdout. Raises `GitFailed` unless the exit code is among `answers`.
 
         `settings` travel in the environment alone; `secrets` are removed from git's messages.
         """
@@ -106,7 +113,7 @@ class HostGit:
         if ended.exit_code is None:
             said = f"no end after {timeout_seconds:.0f} s; killed"
             raise GitFailed(arguments[0], said, is_timeout=True)
-        if ended.exit_code != 0:
+        if ended.exit_code not in answers:
             raise GitFailed(arguments[0], _shortened(ended.stderr or ended.output, secrets))
         return ended.output
 

@@ -12,7 +12,7 @@ from typing import Final
 from app.adapters.workspace.commits import tree_of, write_commit
 from app.adapters.workspace.host_git import HostGit
 from app.adapters.workspace.places import clear_git_locks, delete_tree, locked
-from app.adapters.workspace.remote import Remote
+from app.adapters.workspace.remote import Remote, pull_request_ref
 from app.ports import CheckoutOrder
 
 MOST_SUBJECTS: Final = 30
@@ -39,6 +39,15 @@ class Mirror:
             if behind:
                 await self.remote.fetch(self.directory, *behind)
             return heads
+
+    async def fetch_pull_request(self, number: int) -> str:
+        """Fetch a pull request's head, which may be a fork's, and so anybody's; its commit now."""
+        ref = pull_request_ref(number)
+        async with locked(self.directory.with_suffix(".git.lock")):
+            await self._make()
+            clear_git_locks(self.directory)
+            await self.remote.fetch_refs(self.directory, ref)
+            return (await self.git(self.directory, "rev-parse", "--verify", ref)).strip()
 
     async def known_heads(self) -> Mapping[str, str]:
         """Where the branches were when they were last fetched."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from app.ports import CheckoutOrder, Repository, WorkspaceFailed
+from app.ports import CheckoutOrder, WorkspaceFailed
 
 MOST_NAME_CHARACTERS: Final = 200
 LOCK_SECONDS: Final = 600.0
@@ -36,7 +36,7 @@ def agent_directory(data_directory: Path, agent_id: str) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The files of one agent. The agent may write in `workspace` only."""
+    """The files of one agent. The agent may write in `workspace`, `home` and `temporary` only."""
 
     root: Path
 
@@ -49,6 +49,21 @@ class Place:
     def unfinished(self) -> Path:
         """A clone that is being made or deleted; of no worth after a crash."""
         return self.root / "workspace.unfinished"
+
+    @property
+    def session(self) -> Path:
+        """The agent's conversation."""
+        return self.root / "session"
+
+    @property
+    def home(self) -> Path:
+        """The home directory of the agent's processes."""
+        return self.root / "home"
+
+    @property
+    def temporary(self) -> Path:
+        """What the agent sees as /tmp in its sandbox."""
+        return self.root / "tmp"
 
     @property
     def handover(self) -> Path:
@@ -88,12 +103,13 @@ class Place:
         return True
 
 
-def mirror_path(data_directory: Path, repository: Repository) -> Path:
-    """The bare mirror of a repository. Raises `WorkspaceFailed` for a name GitHub cannot have."""
-    name = repository.full_name
+def mirror_path(data_directory: Path, order: CheckoutOrder) -> Path:
+    """The bare mirror of a repository, wherever that has moved: clones borrow from it. Raises
+    `WorkspaceFailed` for a name GitHub cannot have."""
+    name = order.repository.full_name
     if not _REPOSITORY.fullmatch(name) or name.endswith(("/.", "/..")):
         raise WorkspaceFailed(f"Not a repository's name: {name[:MOST_NAME_CHARACTERS]!r}.")
-    return data_directory / "mirrors" / f"{name}.git"
+    return data_directory / "mirrors" / f"{order.repository_id}.git"
 
 
 def check_branches(order: CheckoutOrder) -> None:

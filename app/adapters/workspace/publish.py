@@ -1,15 +1,19 @@
 """Brings kept work to GitHub and reads back that it is there."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from app.adapters.workspace.commits import merge_base, merged_tree
+from app.adapters.workspace.guard import Entry, refused_changes, tree_without
 from app.adapters.workspace.handover import Handover
 from app.adapters.workspace.host_git import GitFailed
 from app.adapters.workspace.mirror import Mirror
+from app.core.protected import refused_words
 from app.ports import CheckoutOrder, WorkspaceFailed
 
-WORKFLOWS: Final = ".github/workflows"
+MOST_PATHS: Final = 10
 _WORKFLOWS_REFUSED: Final = re.compile(r"refusing to allow .* workflow", re.IGNORECASE)
 
 
@@ -20,6 +24,19 @@ class Published:
     sha: str
     is_pushed: bool
     problem: str = ""
+    diverged: bool = False
+    was_told: bool = False
+
+
+class _Diverged(WorkspaceFailed):
+    """Others have pushed what cannot be merged with the agent's commits."""
+
+    def __init__(self, there: str, branch: str, paths: Sequence[str]) -> None:
+        named = ", ".join(f"`{path}`" for path in paths[:MOST_PATHS])
+        super().__init__(
+            f"others pushed to `{branch}` (now {there[:12]}) what conflicts with it in {named}."
+        )
+        self.there = there
 
 
 async def publish(
@@ -30,27 +47,43 @@ async def publish(
         return await _publish(handover, mirror, order, sha, message)
     except WorkspaceFailed as failure:
         problem = f"{sha[:12]} is not on GitHub: {failure} {_where(handover, sha)}"
-        return Published(sha, is_pushed=False, problem=problem)
+        if not isinstance(failure, _Diverged):
+            return Published(sha, is_pushed=False, problem=problem)
+        was_told = failure.there == await handover.known_if_any("told")
+        return Published(sha, is_pushed=False, problem=problem, diverged=True, was_told=was_told)
 
 
 async def _publish(
     handover: Handover, mirror: Mirror, order: CheckoutOrder, sha: str, message: str
 ) -> Published:
     heads = await mirror.refresh(order.default_branch, order.branch)
-    there = heads.get(order.branch)
-    if there is None or await handover.is_ancestor(there, sha):
+    there, default = heads.get(order.branch), heads[order.default_branch]
+    is_lesser = there is not None and there == await handover.known_if_any("lesser")
+    if there is not None and not is_lesser and not await handover.is_ancestor(there, sha):
+        if await handover.is_ancestor(sha, there):
+            await handover.note(pushed=there)
+            return Published(there, is_pushed=True)  # somebody went on from it
+        sha = await _merged(handover, order, sha, there)
+    refused: dict[bytes, Entry] = {}
+    if not order.is_squadrons_own:
+        directory = handover.place.handover
+        refused = await refused_changes(handover.git, directory, sha, default, there)
+    if not refused and not is_lesser:
         try:
             return await _push(handover, mirror, order, sha, there)
         except GitFailed as failure:
             if not _WORKFLOWS_REFUSED.search(failure.said):
                 raise
-        return await _push_without_workflows(handover, mirror, order, sha, there, message)
-    if await handover.is_ancestor(sha, there):
-        return Published(there, is_pushed=True)  # somebody went on from it
-    if there == await handover.known("pushed"):
-        return await _push_without_workflows(handover, mirror, order, sha, there, message)
-    raise WorkspaceFailed(
-        f"the branch `{order.branch}` has moved to {there[:12]}, which does not hold it."
+    return await _push_lesser(handover, mirror, order, sha, (there, default), message, refused)
+
+
+async def _merged(handover: Handover, order: CheckoutOrder, sha: str, there: str) -> str:
+    """Both the agent's commits and those that others pushed. Raises `_Diverged`."""
+    tree, conflicts = await merged_tree(handover.git, handover.place.handover, sha, there)
+    if conflicts:
+        raise _Diverged(there, order.branch, conflicts)
+    return await handover.commit(
+        order, f"Merge what others pushed to {order.branch}", tree, sha, there
     )
 
 
@@ -69,54 +102,46 @@ async def _push(
     return Published(sha, is_pushed=True)
 
 
-async def _push_without_workflows(
+async def _push_lesser(
     handover: Handover,
     mirror: Mirror,
     order: CheckoutOrder,
     sha: str,
-    there: str | None,
+    heads: tuple[str | None, str],
     message: str,
+    refused: dict[bytes, Entry],
 ) -> Published:
-    """Push the content but for the workflow files, which GitHub keeps from Apps.
+    """Push the content but for the refused changes.
 
-    One commit on what GitHub has already: it would refuse the agent's own commits as well.
+    One commit on what GitHub has already (`heads`: of the agent's branch and of the default one):
+    the agent's own commits hold what must not be pushed.
     """
-    parent = there or await handover.known("base")
-    tree = await _tree_without_workflows(handover, sha, parent)
-    lesser = parent
-    if tree != await handover.tree_of(parent):
-        lesser = await handover.commit(order, message, tree, parent)
-    patch = handover.place.refused_patch
-    await handover.git(
-        handover.place.handover,
-        *("diff", "--binary", "--no-ext-diff", "--no-textconv", f"--output={patch}"),
-        *(lesser, sha, "--", WORKFLOWS),
-    )
-    published = await _push(handover, mirror, order, lesser, there)
-    problem = (
-        f"GitHub does not let this App change `{WORKFLOWS}`: those changes are not on the branch. "
-        f"They are in {patch}; everything is in {sha[:12]}. {_where(handover, sha)}"
-    )
-    return Published(published.sha, published.is_pushed, problem)
-
-
-async def _tree_without_workflows(handover: Handover, sha: str, parent: str) -> str:
-    """The tree of `sha` with the workflow files of `parent`."""
+    there, default = heads
     git, directory = handover.git, handover.place.handover
-    variables = {"GIT_INDEX_FILE": str(directory / "publish.index")}
-    await git(directory, "read-tree", "--reset", "-i", sha, variables=variables)
-    await git(
-        directory,
-        *("rm", "-r", "--quiet", "--cached", "--ignore-unmatch", "--", WORKFLOWS),
-        variables=variables,
-    )
-    if await git.answers(directory, "cat-file", "-e", f"{parent}:{WORKFLOWS}"):
+    parent = there or await handover.known("base")
+    parents = [parent]
+    merged = await merge_base(git, directory, default, sha)
+    if not await handover.is_ancestor(merged, parent):
+        parents.append(merged)  # what the agent has merged of the default branch
+    tree = await tree_without(git, directory, sha, refused)
+    lesser = parent
+    if len(parents) > 1 or tree != await handover.tree_of(parent):
+        lesser = await handover.commit(order, message, tree, *parents)
+    problem = ""
+    if refused:
+        patch = handover.place.refused_patch
         await git(
             directory,
-            *("read-tree", "-i", f"--prefix={WORKFLOWS}/", f"{parent}:{WORKFLOWS}"),
-            variables=variables,
+            *("diff", "--binary", "--no-ext-diff", "--no-textconv", f"--output={patch}"),
+            *(lesser, sha, "--"),
         )
-    return (await git(directory, "write-tree", variables=variables)).strip()
+        problem = (
+            f"{refused_words(sorted(refused))} They are in {patch} (`git apply` makes them); "
+            f"everything is in {sha[:12]}. {_where(handover, sha)}"
+        )
+    published = await _push(handover, mirror, order, lesser, there)
+    await handover.note(lesser=lesser)
+    return Published(published.sha, published.is_pushed, problem)
 
 
 def _where(handover: Handover, sha: str) -> str:

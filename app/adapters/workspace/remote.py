@@ -4,10 +4,10 @@ A token is fetched for each use and travels in the environment of that one proce
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 from urllib.parse import urlsplit
 
 from app.adapters.workspace.host_git import (
@@ -19,11 +19,24 @@ from app.adapters.workspace.host_git import (
 from app.ports import GitHubFailed, Repository, WorkspaceFailed
 
 Purpose = Literal["read", "write"]
-TokenFor = Callable[[Repository, Purpose], Awaitable[str]]
-"""An installation token for one repository and purpose. Raises `GitHubFailed`."""
+
+
+class TokenFor(Protocol):
+    """An installation token for one repository and purpose; another than one that GitHub no
+    longer takes. Raises `GitHubFailed`."""
+
+    def __call__(
+        self, repository: Repository, purpose: Purpose, refused: str | None = None, /
+    ) -> Awaitable[str]: ...
+
 
 MOST_ATTEMPTS: Final = 3
 FIRST_PAUSE_SECONDS: Final = 0.5
+
+
+def pull_request_ref(number: int) -> str:
+    """Where GitHub keeps the head of a pull request, a fork's too."""
+    return f"refs/pull/{number}/head"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,11 @@ class Remote:
 
     async def fetch(self, git_directory: Path, *branches: str) -> None:
         """Make these branches of the repository those of GitHub, rewound ones as well."""
-        refspecs = [f"+refs/heads/{branch}:refs/heads/{branch}" for branch in branches]
+        await self.fetch_refs(git_directory, *(f"refs/heads/{branch}" for branch in branches))
+
+    async def fetch_refs(self, git_directory: Path, *refs: str) -> None:
+        """The same of references by their full names."""
+        refspecs = [f"+{ref}:{ref}" for ref in refs]
         options = ("--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
         await self._talk("read", git_directory, "fetch", *options, self.url, *refspecs)
 
@@ -71,6 +88,14 @@ class Remote:
             f"{sha}:refs/heads/{branch}",
         )
 
+    async def delete(self, git_directory: Path, branch: str, expected: str) -> None:
+        """Delete the branch, unless somebody has moved it on."""
+        lease = f"--force-with-lease=refs/heads/{branch}:{expected}"
+        options = ("--porcelain", "--no-verify", lease)
+        await self._talk(
+            "write", git_directory, "push", *options, self.url, f":refs/heads/{branch}"
+        )
+
     async def _talk(self, purpose: Purpose, git_directory: Path, *arguments: str) -> str:
         """Run a network command; what looks like bad weather is tried again, the rest is not."""
         pause_seconds = FIRST_PAUSE_SECONDS
@@ -87,12 +112,24 @@ class Remote:
     async def _talk_once(
         self, purpose: Purpose, git_directory: Path, arguments: tuple[str, ...]
     ) -> str:
+        """Once, or once more with another token: what was refused for its token is not done."""
+        token = await self._token(purpose, None)
         try:
-            token = await self.token(self.repository, purpose)
+            return await self._with(token, git_directory, arguments)
+        except GitFailed as failure:
+            if not failure.is_unauthorized:
+                raise
+        return await self._with(await self._token(purpose, token), git_directory, arguments)
+
+    async def _token(self, purpose: Purpose, refused: str | None) -> str:
+        try:
+            return await self.token(self.repository, purpose, refused)
         except GitHubFailed as failure:
             raise WorkspaceFailed(
                 f"GitHub gave no token to {purpose} {self.repository.full_name}: {failure}"
             ) from failure
+
+    async def _with(self, token: str, git_directory: Path, arguments: tuple[str, ...]) -> str:
         settings, secrets = authorization(token)
         return await self.git(
             git_directory,

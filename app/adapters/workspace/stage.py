@@ -63,9 +63,10 @@ async def stage(
     if len(listed) >= MOST_LISTING_BYTES:
         raise WorkspaceFailed(f"{workspace} holds too many changed files to list.")
     paths = sorted({unquoted(line) for line in listed.splitlines()} - set(links))
-    chosen, left_out = _choose(workspace, paths)
+    gone = [path for path in paths if _is_beyond_a_link(workspace, path)]
+    chosen, left_out = _choose(workspace, sorted({*paths} - {*gone}))
     await _update(git, git_directory, variables, workspace, ("--add", "--remove"), chosen)
-    await _update(git, git_directory, variables, workspace, ("--force-remove",), links)
+    await _update(git, git_directory, variables, workspace, ("--force-remove",), [*links, *gone])
     tree = await git(git_directory, "write-tree", variables=variables)
     nested = tuple(LeftOut(_shown(path), "a nested repository") for path in links)
     return Staged(tree.strip(), left_out + nested)
@@ -106,6 +107,13 @@ async def _update(
             variables=variables,
             stdin=b"".join(path + b"\0" for path in paths),
         )
+
+
+def _is_beyond_a_link(workspace: Path, path: bytes) -> bool:
+    """Whether a link stands in place of one of the path's directories: then it is not there,
+    whatever the link leads to."""
+    parents = Path(_native(path)).parents
+    return any((workspace / parent).is_symlink() for parent in parents)
 
 
 def _choose(

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Mapping
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console, Group
@@ -15,19 +15,26 @@ from rich.table import Table
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.store import SqlStore
-from app.bootstrap import open_registry
 from app.cli.demo.play import STORIES, Person, Seen, at_rest
 from app.cli.demo.stage import REPOSITORY, Stage, StageFailed, stage
+from app.cli.directories import settings_of
 from app.cli.failing import fail
+from app.cli.registry import open_registry
+from app.cli.runtimes import lacks
 from app.core.breaker import LimitUse, figure
-from app.core.escalation import wanted
 from app.core.lifecycle import State
+from app.core.plan import RuntimeName
 from app.core.report import Report, report
 from app.services.views import waits_words
 
-MOST_SECONDS: Final = 50.0
-"""How long the stories may take before the demo says that they did not come to rest."""
+MOST_SECONDS: Final = 300.0
+"""How long the stories may take before the demo says that they did not come to rest: a CLI starts
+anew whenever an agent is woken, and the machine may have other work."""
 LOOK_SECONDS: Final = 0.25
+NO_SANDBOX: Final = (
+    "WITHOUT A SANDBOX: this demo's agents run as you. They do only what a script says;"
+    " `squadron serve` locks real ones in."
+)
 INTERRUPTED: Final = 130
 """Exit code of `--once` without a verdict."""
 
@@ -47,12 +54,19 @@ def demo(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON and nothing else on stdout.")
     ] = False,
+    runtime: Annotated[
+        RuntimeName,
+        typer.Option(help="What runs the agents; the model is the scripted one with each."),
+    ] = "embedded",
 ) -> None:
     """The whole system on this machine: no account, no key, no network."""
+    copilot_cli = settings_of().copilot_cli if runtime == "copilot" else None
+    if runtime != "embedded" and (lacking := lacks(copilot_cli)[runtime]):
+        fail(lacking)
     console = Console(stderr=as_json)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the stage is taken down either way
     try:
-        with stage() as running:
+        with stage(runtime, copilot_cli) as running:
             wrong = asyncio.run(_played(running, console, as_json, stays=not once))
     except StageFailed as error:
         fail(str(error))
@@ -62,31 +76,27 @@ def demo(
         fail("\n".join(f"not as it should be: {line}" for line in wrong))
 
 
-def _end(number: int, _: object) -> NoReturn:
-    """Leave by the way that takes the stage down."""
-    raise SystemExit(128 + number)
-
-
 async def _played(running: Stage, console: Console, as_json: bool, *, stays: bool) -> list[str]:
     store = open_registry(running.settings)
     person = Person(running)
     person.open_issues()
     began = time.monotonic()
+    console.print(f"[bold yellow]{NO_SANDBOX}[/bold yellow]", soft_wrap=True)
+    console.print(f"{len(STORIES)} stories at {running.box_url}/{REPOSITORY}", soft_wrap=True)
     with Live(console=console, refresh_per_second=8, transient=as_json) as live:
         while True:
             reports = await _reports(store)
             live.update(_screen(running, reports, time.monotonic() - began))
             person.merge_what_is_ready(reports)
-            if at_rest(reports) and await _published(store, reports):
-                break
-            if time.monotonic() - began > MOST_SECONDS:
-                break
+            is_over = time.monotonic() - began > MOST_SECONDS
+            if is_over or at_rest(reports):  # what their ends ask for may not be written yet
+                seen = await _seen(store, person, reports)
+                wrong = _verdict(reports, seen)
+                if is_over or not wrong:
+                    break
             await asyncio.sleep(LOOK_SECONDS)
-        live.update(_screen(running, reports, time.monotonic() - began))
-    seen = [
-        person.look(view, await store.log(view.agent.id)) for _, view in sorted(reports.items())
-    ]
-    wrong = _verdict(reports, seen)
+    if not console.is_terminal:
+        console.print()  # a file has got the last screen, without the end of its line
     if as_json:
         agents = [each.as_json() for each in seen]
         sys.stdout.write(json.dumps({"box": running.box_url, "agents": agents}, indent=2) + "\n")
@@ -96,6 +106,8 @@ async def _played(running: Stage, console: Console, as_json: bool, *, stays: boo
     if stays:
         console.print(
             f"\nLook around at [link]{running.box_url}/{REPOSITORY}[/link]; Ctrl-C ends the demo."
+            f"\nIts registry: SQUADRON_DATA_DIR={running.settings.data_dir} squadron agents",
+            soft_wrap=True,
         )
         await asyncio.Event().wait()
     return wrong
@@ -107,14 +119,10 @@ async def _reports(store: SqlStore) -> dict[int, Report]:
     return {agent.id.issue: report(agent, await store.log(agent.id), now) for agent in agents}
 
 
-async def _published(store: SqlStore, reports: Mapping[int, Report]) -> bool:
-    """Whether everything that the agents' end asks for is on GitHub."""
-    for view in reports.values():
-        effects = await store.effects(view.agent.id)
-        done = {name for name, effect in effects.items() if effect.number is not None}
-        if not set(wanted(view.agent)) <= done:
-            return False
-    return True
+async def _seen(store: SqlStore, person: Person, reports: Mapping[int, Report]) -> list[Seen]:
+    return [
+        person.look(view, await store.log(view.agent.id)) for _, view in sorted(reports.items())
+    ]
 
 
 def _verdict(reports: Mapping[int, Report], seen: list[Seen]) -> list[str]:
@@ -163,7 +171,8 @@ def _conclude(console: Console, seen: list[Seen], wrong: list[str]) -> None:
     for each in seen:
         trip = each.report.agent.trip
         end = f"stopped by the {trip.layer}: {trip.reason}" if trip else "done"
-        console.print(f"  {each.report.agent.id}: {each.report.agent.state}, {end}")
+        line = f"  {each.report.agent.id}: {each.report.agent.state}, {end}"
+        console.print(line, soft_wrap=True)
         console.print(f"    {each.issue['html_url']}")
         for issue in each.escalations:
             console.print(f"    needs a human: {issue['html_url']}")

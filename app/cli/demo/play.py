@@ -124,7 +124,7 @@ STORIES: Final = (
     Story(
         THINKER,
         "Take your time.",
-        "squadron:pm",
+        "squadron:architect",
         "thinks and calls nothing: the timer stops it",
         _escalated(LimitName.MAX_ACTIVE_DURATION, Layer.TIMER),
     ),

@@ -22,18 +22,27 @@ from typing import IO, Final
 import httpx
 
 from app.config.settings import Settings, load_local_settings
+from app.core.plan import RuntimeName
 from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
-from app.scripted.demo import FILES, scripts
+from app.scripted.demo import files, scripts
 from app.scripted.server import ScriptedServer
 
 REPOSITORY: Final = "octo/demo"
 PERSON: Final = "maria"
-READY_SECONDS: Final = 20.0
+READY_SECONDS: Final = 60.0
 END_SECONDS: Final = 20.0
 ENDS_WITH_US: Final = ("setpriv", "--pdeathsig", "TERM", "--")
 """A demo that is killed leaves nothing behind."""
 
-OPERATOR_FILE: Final = "reconciliation_interval: 1\nworkers: {agents: 5}\n"
+THINKING_SECONDS: Final[Mapping[RuntimeName, int]] = {"embedded": 8, "copilot": 20, "claude": 20}
+"""After which the timer stops the thinker: a CLI has to start before it can think."""
+
+OPERATOR_FILE: Final = """\
+reconciliation_interval: 1
+workers: {agents: 5}
+sandbox: {mode: off}
+"""
+"""Without a sandbox, so that it runs anywhere: its agents do only what their script says."""
 
 
 class StageFailed(Exception):
@@ -51,16 +60,19 @@ class Stage:
 
 
 @contextmanager
-def stage() -> Iterator[Stage]:
-    """Set everything up and take it down again. Raises `StageFailed`."""
+def stage(runtime: RuntimeName, copilot_cli: Path | None) -> Iterator[Stage]:
+    """Set everything up for agents of this runtime and take it down again. Raises `StageFailed`.
+
+    `copilot_cli`: the program, if it is not the one in PATH.
+    """
     with ExitStack() as stack:
         directory = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="squadron-demo-")))
         model_key, secret = secrets.token_hex(16), secrets.token_hex(16)
         model = stack.enter_context(
-            ScriptedServer(scripts(SUMMARY_MARK, COMPACTION_MARK), api_key=model_key)
+            ScriptedServer(scripts(runtime, SUMMARY_MARK, COMPACTION_MARK), api_key=model_key)
         )
         port = _free_port()
-        box = stack.enter_context(_box(directory, secret, port))
+        box = stack.enter_context(_box(directory, runtime, secret, port))
         environment = {
             **_base_environment(),
             "SQUADRON_GITHUB_APP_ID": str(box["app_id"]),
@@ -70,10 +82,11 @@ def stage() -> Iterator[Stage]:
             "SQUADRON_GITHUB_GIT_URL": str(box["git_url"]),
             "SQUADRON_DATA_DIR": str(directory / "data"),
             "SQUADRON_CONFIG": str(directory / "operator.yaml"),
-            "SQUADRON_MODEL": "openai:scripted",
-            "SQUADRON_MODEL_BASE_URL": f"{model.url}/v1",
+            **_model_settings(runtime, model.url),
             "SQUADRON_MODEL_API_KEY": model_key,
         }
+        if copilot_cli is not None:
+            environment["SQUADRON_COPILOT_CLI"] = str(copilot_cli)
         (directory / "operator.yaml").write_text(OPERATOR_FILE)
         stack.enter_context(_service(directory, environment, port))
         users = box["users"]
@@ -88,10 +101,18 @@ def stage() -> Iterator[Stage]:
         yield Stage(str(box["url"]), person, load_local_settings(environment))
 
 
+def _model_settings(runtime: RuntimeName, url: str) -> dict[str, str]:
+    if runtime == "claude":
+        return {"SQUADRON_MODEL": "anthropic:scripted", "SQUADRON_MODEL_BASE_URL": url}
+    return {"SQUADRON_MODEL": "openai:scripted", "SQUADRON_MODEL_BASE_URL": f"{url}/v1"}
+
+
 @contextmanager
-def _box(directory: Path, secret: str, port: int) -> Iterator[Mapping[str, object]]:
+def _box(
+    directory: Path, runtime: RuntimeName, secret: str, port: int
+) -> Iterator[Mapping[str, object]]:
     repository = directory / "repository"
-    for name, text in FILES.items():
+    for name, text in files(runtime, THINKING_SECONDS[runtime]).items():
         path = repository / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

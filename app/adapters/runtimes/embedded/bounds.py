@@ -28,3 +28,11 @@ class Bounds:
     """The agent's last words, as a turn reports them."""
     most_results_characters: int = 60_000
     """All the tool results of one answer together; they share it evenly."""
+    most_result_characters: int = 30_000
+    """One tool result as the model reads it; what is longer is cut, and kept whole."""
+    least_repeated_characters: int = 500
+    """A result of more than this is not said twice."""
+    most_kept_results: int = 100
+    """Results that were cut; of more, the oldest are let go."""
+    most_kept_bytes: int = 20_000_000
+    """All kept results of a session together."""

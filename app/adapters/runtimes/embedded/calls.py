@@ -26,7 +26,8 @@ from app.adapters.runtimes.embedded.models import host
 _PASSING_STATUSES = frozenset({408, 409, 425, 429})
 
 _HINTS = {
-    400: "the endpoint refused the request; is it the right model for this endpoint?",
+    400: "the endpoint refused the request; is it the right model for this endpoint, and can its"
+    " answers be as long as max_output_tokens_per_call?",
     401: "check the model's API key",
     403: "check the model's API key and what it may use",
     404: "check the model's name and base URL",

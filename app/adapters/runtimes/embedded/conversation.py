@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,6 +20,8 @@ from pydantic_ai.messages import (
 from app.core.prompts import COMPACTION_MARK
 
 FILE_NAME = "session.json"
+PLANNED_NAME = "planned"
+"""The file that says that the first turn has ended: later processes find it."""
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -43,7 +46,8 @@ class Conversation:
         """Read what an earlier process saved. Raises `OSError`; `ValueError` if it is damaged."""
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file = directory / FILE_NAME
-        self._messages = _read(self._file) if self._file.exists() else []
+        self._planned = directory / PLANNED_NAME
+        self._messages = saved_messages(self._file) if self._file.exists() else []
 
     @property
     def messages(self) -> list[ModelMessage]:
@@ -55,14 +59,21 @@ class Conversation:
         """Whether the model has said anything that a summary could shorten."""
         return any(isinstance(message, ModelResponse) for message in self._messages)
 
-    def tokens(self) -> int:
-        """How large the next request will be: the last one as measured, what came since guessed."""
-        for index in range(len(self._messages) - 1, -1, -1):
-            message = self._messages[index]
-            if isinstance(message, ModelResponse) and message.usage.input_tokens:
-                measured = message.usage.input_tokens + message.usage.output_tokens
-                return measured + _guessed_tokens(self._messages[index + 1 :])
-        return _guessed_tokens(self._messages)
+    @property
+    def is_planned(self) -> bool:
+        """Whether the agent has ended its first turn, in this process or an earlier one."""
+        return self._planned.exists()
+
+    @property
+    def results(self) -> list[ToolReturnPart]:
+        """The tool results that the model still has, oldest first."""
+        return [
+            part
+            for message in self._messages
+            if isinstance(message, ModelRequest)
+            for part in message.parts
+            if isinstance(part, ToolReturnPart)
+        ]
 
     def asking_for_a_summary(self) -> list[ModelMessage]:
         """The messages of the request that compacts the conversation."""
@@ -91,8 +102,15 @@ class Conversation:
         self._messages = _with_prompts([], prompt, compacted, *notes)
         await self._save()
 
+    async def planned(self) -> None:
+        """The agent has ended its first turn."""
+        await self._on_disk(self._planned.touch)
+
     async def _save(self) -> None:
-        saving = asyncio.create_task(asyncio.to_thread(self._write, self._messages))
+        await self._on_disk(partial(self._write, self._messages))
+
+    async def _on_disk(self, write: Callable[[], None]) -> None:
+        saving = asyncio.create_task(asyncio.to_thread(write))
         try:
             await asyncio.shield(saving)
         except OSError as error:
@@ -115,7 +133,8 @@ class Conversation:
             os.close(directory)
 
 
-def _read(file: Path) -> list[ModelMessage]:
+def saved_messages(file: Path) -> list[ModelMessage]:
+    """What was saved there. Raises `OSError`; `ValueError` if it is damaged."""
     try:
         return ModelMessagesTypeAdapter.validate_json(file.read_bytes())
     except ValidationError as error:
@@ -134,7 +153,25 @@ def _with_prompts(messages: list[ModelMessage], *prompts: str) -> list[ModelMess
     return repair_messages([*messages, request])
 
 
+def tokens_of(messages: Sequence[ModelMessage], offer_tokens: int) -> int:
+    """How large a request is: the last one as measured, what came since guessed.
+
+    `offer_tokens` are those of the system prompt and the tools, which a measured request includes.
+    """
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        if isinstance(message, ModelResponse) and message.usage.input_tokens:
+            measured = message.usage.input_tokens + message.usage.output_tokens
+            return measured + _guessed_tokens(messages[index + 1 :])
+    return offer_tokens + _guessed_tokens(messages)
+
+
+def guessed_tokens(text: str) -> int:
+    """About what a model counts for a text, rounded up."""
+    return -(-len(text) // _CHARACTERS_PER_TOKEN)
+
+
 def _guessed_tokens(messages: Sequence[ModelMessage]) -> int:
     if not messages:
         return 0
-    return len(ModelMessagesTypeAdapter.dump_json(list(messages))) // _CHARACTERS_PER_TOKEN
+    return guessed_tokens(ModelMessagesTypeAdapter.dump_json(list(messages)).decode())

@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 
+from app.ports import WORKSPACE_INSIDE
+
 MOST_FILE_BYTES = 1_000_000
 MOST_ENTRIES = 500
 
@@ -82,7 +84,7 @@ def _components(workspace: Path, path: str) -> list[str]:
         raise FileRefused("a path cannot hold a NUL character")
     relative = path
     if path.startswith("/"):
-        roots = (str(workspace), str(workspace.resolve()))
+        roots = (str(WORKSPACE_INSIDE), str(workspace), str(workspace.resolve()))
         inside = [root for root in roots if path == root or path.startswith(f"{root}/")]
         if not inside:
             raise FileRefused(f"{path} is outside of the workspace {workspace}")

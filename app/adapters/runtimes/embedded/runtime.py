@@ -19,7 +19,7 @@ class EmbeddedRuntime:
     def __init__(
         self, processes: Processes, make_model: MakeModel, bounds: Bounds | None = None
     ) -> None:
-        """`make_model` makes the model that a session's order names; see `models_of`."""
+        """`make_model` makes the models that a session's order names; see `models_of`."""
         self._processes = processes
         self._make_model = make_model
         self._bounds = bounds or Bounds()
@@ -36,5 +36,6 @@ class EmbeddedRuntime:
     def _open(self, order: SessionOrder, gate: Gate) -> EmbeddedSession:
         from app.adapters.runtimes.embedded.session import EmbeddedSession
 
-        model = self._make_model(order.model)
-        return EmbeddedSession(order, gate, model, self._processes, self._bounds)
+        names = filter(None, (order.model, order.planning_model))
+        models = {name: self._make_model(name) for name in names}
+        return EmbeddedSession(order, gate, models, self._processes, self._bounds)

@@ -1,16 +1,21 @@
 """A session: one turn at a time, interrupted or closed from outside."""
 
 import asyncio
+import json
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 
 from pydantic_ai.messages import InstructionPart
 from pydantic_ai.models import Model, ModelRequestParameters
 
 from app.adapters.runtimes.embedded.bounds import Bounds
-from app.adapters.runtimes.embedded.conversation import Conversation
-from app.adapters.runtimes.embedded.gate import ClosedGate
+from app.adapters.runtimes.embedded.conversation import Conversation, guessed_tokens
+from app.adapters.runtimes.embedded.kept import KeptResults
+from app.adapters.runtimes.embedded.results import ResultGuard
 from app.adapters.runtimes.embedded.tools import Toolbox
 from app.adapters.runtimes.embedded.turn import Desk, Turn
+from app.adapters.runtimes.gate import ClosedGate
+from app.core.events import Phase
 from app.ports import Gate, Halted, Processes, RuntimeFailed, SessionOrder, TurnEnd
 
 CLOSE_SECONDS = 30.0
@@ -20,22 +25,35 @@ class EmbeddedSession:
     """One agent's conversation; a `Session` of the ports."""
 
     def __init__(
-        self, order: SessionOrder, gate: Gate, model: Model, processes: Processes, bounds: Bounds
+        self,
+        order: SessionOrder,
+        gate: Gate,
+        models: Mapping[str, Model],
+        processes: Processes,
+        bounds: Bounds,
     ) -> None:
-        """Resume what `order.session_directory` holds. Raises `OSError` and `ValueError`."""
-        tools = Toolbox(order, processes)
+        """Resume what `order.session_directory` holds; `models` has all that the order names.
+
+        Raises `OSError` and `ValueError`.
+        """
+        conversation = Conversation(order.session_directory)
+        kept = KeptResults(
+            order.session_directory, bounds.most_kept_results, bounds.most_kept_bytes
+        )
+        tools = Toolbox(order, processes, kept)
         offer = ModelRequestParameters(
             function_tools=tools.definitions(),
             instruction_parts=[InstructionPart(content=order.system_prompt)],
         )
-        conversation = Conversation(order.session_directory)
         self.is_resumed = bool(conversation.messages)
         self._desk = Desk(
             order,
-            model,
+            models,
             offer,
+            _guessed_tokens(offer),
             ClosedGate(gate, bounds.gate_seconds),
             tools,
+            ResultGuard(kept, bounds),
             conversation,
             bounds,
         )
@@ -44,18 +62,24 @@ class EmbeddedSession:
         self._connections: AsyncExitStack | None = None
         self._closed = False
 
-    async def turn(self, prompt: str, most_model_calls: int | None = None) -> TurnEnd:
+    async def turn(self, prompt: str) -> TurnEnd:
         """Send a prompt and wait until the session is idle, reported, or was halted.
 
-        At its bound of model calls the turn ends as `Halted`. Raises `RuntimeError` if a turn is
-        running already.
+        Raises `RuntimeError` if a turn is running already.
         """
+        return await self._run(prompt, None)
+
+    async def summarise(self, prompt: str, most_model_calls: int) -> TurnEnd:
+        """As `turn`, in short answers. At its bound of model calls it ends as `Halted`."""
+        return await self._run(prompt, most_model_calls)
+
+    async def _run(self, prompt: str, most_model_calls: int | None) -> TurnEnd:
         if self._closed:
             return RuntimeFailed("the session is closed")
         if self._running is not None:
             raise RuntimeError("a session runs one turn at a time")
         self._interrupted.clear()
-        turn = Turn(self._desk, prompt, most_model_calls, self._interrupted)
+        turn = Turn(self._desk, prompt, self._phase(), most_model_calls, self._interrupted)
         self._running = asyncio.create_task(self._connected(turn))
         try:
             return await self._running
@@ -84,7 +108,24 @@ class EmbeddedSession:
     async def _connected(self, turn: Turn) -> TurnEnd:
         """Run a turn while the model's connections are open; they stay so until `close`."""
         if self._connections is None:
-            connections = AsyncExitStack()
-            await connections.enter_async_context(self._desk.model)
-            self._connections = connections
+            async with AsyncExitStack() as connections:
+                for model in self._desk.models.values():
+                    await connections.enter_async_context(model)
+                self._connections = connections.pop_all()
         return await turn.run()
+
+    def _phase(self) -> Phase:
+        """The first turn plans, until the agent itself has ended it; see `Turn`."""
+        plans = self._desk.order.planning_model is not None
+        is_planned = self._desk.conversation.is_planned
+        return Phase.PLANNING if plans and not is_planned else Phase.EXECUTION
+
+
+def _guessed_tokens(offer: ModelRequestParameters) -> int:
+    """About what the system prompt and the tools add to each request."""
+    prompts = [part.content for part in offer.instruction_parts or ()]
+    tools = [
+        f"{tool.name} {tool.description} {json.dumps(tool.parameters_json_schema)}"
+        for tool in offer.function_tools
+    ]
+    return sum(guessed_tokens(each) for each in (*prompts, *tools))

@@ -2,32 +2,39 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Annotated, TypeVar, assert_never
+from typing import Final, TypeVar, assert_never
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.tools import ToolDefinition
 
+from app.adapters.runtimes.arguments import Args, BadCall, checked, description
+from app.adapters.runtimes.closing import closing_tools
 from app.adapters.runtimes.embedded import files
-from app.ports import Processes, SessionOrder, ToolResult
+from app.adapters.runtimes.embedded.kept import KeptResults, NotKept
+from app.adapters.runtimes.serving import (
+    DIFF,
+    TASK,
+    Diff,
+    OpenIssue,
+    ProposeTriage,
+    ServedTool,
+    ServedTools,
+    Task,
+    numbered_lines,
+)
+from app.core.events import ToolKind
+from app.ports import Processes, SessionOrder, ToolCall, ToolResult
 
 MOST_COMMAND_SECONDS = 600
-MOST_OUTPUT_BYTES = 30_000
+MOST_OUTPUT_BYTES = 1_000_000
+"""Of a command, as the gate sees it; the model sees less."""
 MOST_SHELLS_AT_ONCE = 8
-
-
+MOST_KEPT_CHARACTERS_AT_ONCE = 20_000
 _Parsed = TypeVar("_Parsed", bound=BaseModel)
 
 
-class BadCall(Exception):
-    """A call that no tool can run; the text is for the model."""
-
-
-class _Args(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Bash(_Args):
+class Bash(Args):
     """Run a command line with bash (pipefail is on) in the workspace. Every call is a new shell:
     cd and variables do not last. Whatever still runs when the command ends is killed."""
 
@@ -35,7 +42,7 @@ class Bash(_Args):
     timeout_seconds: int = Field(120, ge=1, le=MOST_COMMAND_SECONDS)
 
 
-class View(_Args):
+class View(Args):
     """Show a text file of the workspace with line numbers, or list a directory."""
 
     path: str
@@ -43,14 +50,14 @@ class View(_Args):
     last_line: int | None = Field(None, ge=1)
 
 
-class Create(_Args):
+class Create(Args):
     """Write a whole file of the workspace, new or replaced; missing directories are made."""
 
     path: str
     text: str
 
 
-class Edit(_Args):
+class Edit(Args):
     """Replace text in a file of the workspace; `old` must occur in it exactly once."""
 
     path: str
@@ -58,55 +65,54 @@ class Edit(_Args):
     new: str
 
 
-class ReportComplete(_Args):
-    """The work is done, or there is nothing to change. Ends your turn."""
+class KeptResult(Args):
+    """Show lines of a tool result that was cut; `id` is the number in the note of the cut.
+    A line of more than 2000 characters is shown as several."""
 
-    summary: str = Field(description="What you did, for people.")
-
-
-def _issue_numbers(value: object) -> object:
-    """Models write `12`, `"#12"` or `["12"]` for the issues that block them."""
-    listed = value if isinstance(value, list) else [] if value is None else [value]
-    return [each.strip().removeprefix("#") if isinstance(each, str) else each for each in listed]
+    id: int = Field(ge=1)
+    first_line: int = Field(1, ge=1)
+    last_line: int | None = Field(None, ge=1)
 
 
-class ReportBlocked(_Args):
-    """You cannot go on. Ends your turn."""
+OwnTool = Bash | View | Create | Edit | KeptResult
+WorkingTool = OwnTool | ServedTool
 
-    reason: str = Field(description="What you need, for people.")
-    blocked_by: Annotated[list[int], BeforeValidator(_issue_numbers)] = Field(
-        default=[], description="Issues that must be closed first; empty: a person must answer."
-    )
-
-
-WorkingTool = Bash | View | Create | Edit
-ClosingTool = ReportComplete | ReportBlocked
-
-_WORKING: Mapping[str, type[WorkingTool]] = {
+RESULT: Final = "result"
+_OWN: Mapping[str, type[OwnTool]] = {
     "bash": Bash,
     "view": View,
     "create": Create,
     "edit": Edit,
+    RESULT: KeptResult,
 }
-CLOSING: Mapping[str, type[ClosingTool]] = {
-    "report_complete": ReportComplete,
-    "report_blocked": ReportBlocked,
+_KINDS: Mapping[str, ToolKind] = {
+    "bash": ToolKind.SHELL,
+    "view": ToolKind.READ,
+    "create": ToolKind.WRITE,
+    "edit": ToolKind.WRITE,
+    DIFF: ToolKind.READ,
+    RESULT: ToolKind.READ,
 }
+
+
+def kind_of(tool: str) -> ToolKind:
+    """What a tool of that name can do."""
+    return _KINDS.get(tool, ToolKind.OTHER)
 
 
 class Toolbox:
     """The tools that one session offers."""
 
-    def __init__(self, order: SessionOrder, processes: Processes) -> None:
+    def __init__(self, order: SessionOrder, processes: Processes, kept: KeptResults) -> None:
         self._workspace = order.workspace
         self._environment = order.environment
+        self._served = ServedTools(order)
+        self.closing = closing_tools(order)
         self._processes = processes
+        self._kept = kept
         self._shells = asyncio.Semaphore(MOST_SHELLS_AT_ONCE)
-        self._working = {
-            name: tool
-            for name, tool in _WORKING.items()
-            if order.tools is None or name in order.tools
-        }
+        own = {name: tool for name, tool in _OWN.items() if _is_on_offer(name, order)}
+        self._working: Mapping[str, type[WorkingTool]] = {**own, **self._served.offered}
 
     def definitions(self) -> list[ToolDefinition]:
         """The tools as the model is told about them; the closing tools are always on offer."""
@@ -114,22 +120,42 @@ class Toolbox:
             ToolDefinition(
                 name=name,
                 parameters_json_schema=tool.model_json_schema(),
-                description=" ".join((tool.__doc__ or "").split()),
+                description=description(tool),
             )
-            for name, tool in {**self._working, **CLOSING}.items()
+            for name, tool in {**self._working, **self.closing}.items()
         ]
+
+    def asked(self, call: ToolCallPart) -> ToolCall:
+        """The call as the gate is asked about it."""
+        name = call.tool_name
+        return ToolCall(
+            call.tool_call_id,
+            name,
+            call.args_as_dict(),
+            kind=kind_of(name) if name in self._working else ToolKind.OTHER,
+            spawns=self._spawns(call),
+        )
 
     async def run(self, call: ToolCallPart) -> ToolResult:
         """Do what an allowed call asks for; whatever is wrong with it is its result."""
         try:
             return await self._run(self._parsed(call))
-        except (BadCall, files.FileRefused) as error:
+        except (BadCall, NotKept, files.FileRefused) as error:
             return ToolResult(ok=False, exit_code=None, output=str(error))
+
+    def _spawns(self, call: ToolCallPart) -> bool:
+        """A call that is not well-formed starts nothing."""
+        if call.tool_name != TASK:
+            return False
+        try:
+            return isinstance(self._parsed(call), Task)
+        except BadCall:
+            return False
 
     def _parsed(self, call: ToolCallPart) -> WorkingTool:
         tool = self._working.get(call.tool_name)
         if tool is None:
-            offered = ", ".join([*self._working, *CLOSING])
+            offered = ", ".join([*self._working, *self.closing])
             raise BadCall(f"unknown tool {call.tool_name[:100]!r}; there are: {offered}")
         return parsed(tool, call)
 
@@ -139,14 +165,18 @@ class Toolbox:
                 return await self._bash(tool)
             # Files are small and local: done on the loop, two edits of one file cannot mix.
             case View():
-                shown = _shown(files.view(self._workspace, tool.path), tool)
-                return ToolResult(ok=True, exit_code=None, output=shown)
+                return _done(_shown(files.view(self._workspace, tool.path), tool))
             case Create():
                 files.create(self._workspace, tool.path, tool.text)
-                return ToolResult(ok=True, exit_code=None, output=f"wrote {tool.path}")
+                return _done(f"wrote {tool.path}")
             case Edit():
                 files.edit(self._workspace, tool.path, tool.old, tool.new)
-                return ToolResult(ok=True, exit_code=None, output=f"edited {tool.path}")
+                return _done(f"edited {tool.path}")
+            case KeptResult():
+                most = MOST_KEPT_CHARACTERS_AT_ONCE
+                return _done(self._kept.read(tool.id, tool.first_line, tool.last_line, most))
+            case Diff() | ProposeTriage() | Task() | OpenIssue():
+                return await self._served.run(tool)
             case _:
                 assert_never(tool)
 
@@ -162,6 +192,9 @@ class Toolbox:
                 )
         except (OSError, ValueError) as error:  # too long, or holds what no argument can hold
             raise BadCall(f"the command cannot be started: {error}") from error
+        if ended.excess:
+            output = f"{ended.output}\n({ended.excess})".lstrip()
+            return ToolResult(ok=False, exit_code=ended.exit_code, output=output)
         if ended.exit_code is None:
             killed = f"{ended.output}\n(killed after {tool.timeout_seconds} seconds)"
             return ToolResult(ok=False, exit_code=None, output=killed)
@@ -171,39 +204,22 @@ class Toolbox:
 def parsed(tool: type[_Parsed], call: ToolCallPart) -> _Parsed:
     """The call's arguments, checked. Raises `BadCall`."""
     try:
-        return tool.model_validate(call.args_as_dict(raise_if_invalid=True))
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(str(each) for each in problem['loc'])}: {problem['msg']}"
-            for problem in error.errors(include_url=False, include_input=False)[:5]
-        )
-        raise BadCall(f"bad arguments of {call.tool_name}: {problems}") from error
+        args = call.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError) as error:
         raise BadCall(f"the arguments of {call.tool_name} are not a JSON object") from error
+    return checked(tool, call.tool_name, args)
 
 
-def for_model(result: ToolResult, most_characters: int) -> str:
-    """A result as the model reads it: its head and tail, and the exit code of a command."""
-    text = shortened(result.output, most_characters)
-    if result.exit_code is None:
-        return text or "(nothing)"
-    return f"{text}\n[exit code {result.exit_code}]".lstrip("\n")
+def _is_on_offer(name: str, order: SessionOrder) -> bool:
+    """`result` only repeats what the others returned, so it comes with any of them."""
+    return order.tools is None or name in order.tools or (name == RESULT and bool(order.tools))
 
 
-def shortened(text: str, most_characters: int) -> str:
-    """The text without its middle if it is longer than this."""
-    if len(text) <= most_characters:
-        return text
-    half = most_characters // 2
-    cut = len(text) - 2 * half
-    return f"{text[:half]}\n[… {cut} characters cut …]\n{text[len(text) - half :]}"
+def _done(output: str) -> ToolResult:
+    return ToolResult(ok=True, exit_code=None, output=output)
 
 
 def _shown(content: str | list[str], tool: View) -> str:
     if isinstance(content, list):
         return "\n".join(content) or "(empty directory)"
-    lines = content.removesuffix("\n").split("\n") if content else []
-    chosen = lines[tool.first_line - 1 : tool.last_line]
-    numbered = [f"{tool.first_line + index}\t{line}" for index, line in enumerate(chosen)]
-    shown = shortened("\n".join(numbered), MOST_OUTPUT_BYTES)
-    return shown or f"(no such lines: the file has {len(lines)})"
+    return numbered_lines(content, tool.first_line, tool.last_line)

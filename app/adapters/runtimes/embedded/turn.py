@@ -1,10 +1,10 @@
 """One turn of a session: the model is asked and its tools run, until one of the ends is reached."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic_ai.messages import (
     ModelMessage,
@@ -15,37 +15,41 @@ from pydantic_ai.messages import (
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
+from app.adapters.runtimes.arguments import BadCall
+from app.adapters.runtimes.closing import ClosingTool, reported
 from app.adapters.runtimes.embedded.bounds import Bounds
 from app.adapters.runtimes.embedded.calls import ModelFailed, ask
-from app.adapters.runtimes.embedded.conversation import Conversation, NotSaved
-from app.adapters.runtimes.embedded.gate import ClosedGate, GateBroken
-from app.adapters.runtimes.embedded.models import context_tokens
-from app.adapters.runtimes.embedded.tools import (
-    CLOSING,
-    BadCall,
-    ClosingTool,
-    ReportBlocked,
-    ReportComplete,
-    Toolbox,
-    for_model,
-    parsed,
-    shortened,
+from app.adapters.runtimes.embedded.conversation import (
+    Conversation,
+    NotSaved,
+    tokens_of,
 )
-from app.core.breaker import Answer
+from app.adapters.runtimes.embedded.models import context_tokens
+from app.adapters.runtimes.embedded.results import ResultGuard, returned, shortened
+from app.adapters.runtimes.embedded.tools import RESULT, Toolbox, parsed
+from app.adapters.runtimes.gate import ClosedGate, GateBroken
+from app.core.breaker import Answer, Verdict
+from app.core.events import Phase
 from app.ports import (
     Halted,
     Idle,
+    ModelRequest,
     ModelUsage,
-    ReportedBlocked,
-    ReportedComplete,
+    Report,
     RuntimeFailed,
     SessionOrder,
-    ToolCall,
     ToolResult,
     TurnEnd,
 )
 
+_CUT_OFF: Final = "length"
+"""The finish reason of an answer that has reached the bound on its output."""
+
 _Result = TypeVar("_Result")
+
+
+SUMMARY_TOKENS: Final = 1_500
+"""Most output of one answer that only says what was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +57,15 @@ class Desk:
     """Everything that the turns of one session work with."""
 
     order: SessionOrder
-    model: Model
+    models: Mapping[str, Model]
+    """By the names in the order."""
     offer: ModelRequestParameters
     """The system prompt, and the tools as the model is told about them."""
+    offer_tokens: int
+    """What the offer adds to each request, guessed."""
     gate: ClosedGate
     tools: Toolbox
+    guard: ResultGuard
     conversation: Conversation
     bounds: Bounds
 
@@ -66,7 +74,8 @@ class Desk:
 class _Used:
     """What became of one working tool call."""
 
-    part: ToolReturnPart
+    call: ToolCallPart
+    result: ToolResult
     ran: bool
     note: str = ""
     """A warning of the breaker, for the model."""
@@ -78,14 +87,27 @@ class Turn:
     """Runs once. The working tools of an answer run first, in parallel, then its closing tool.
 
     A report ends the turn whatever the gate said to the tools beside it: closing is never denied.
+
+    The session's first turn is the planning phase, if the order names a model for it. It is over
+    when the agent ends it; a turn that was halted, that failed, or that asked for an increase goes
+    on in the next one.
     """
 
     def __init__(
-        self, desk: Desk, prompt: str, most_model_calls: int | None, interrupted: asyncio.Event
+        self,
+        desk: Desk,
+        prompt: str,
+        phase: Phase,
+        most_model_calls: int | None,
+        interrupted: asyncio.Event,
     ) -> None:
+        order = desk.order
         self._desk = desk
         self._prompt = prompt
+        self._phase = phase
+        self._model = (phase is Phase.PLANNING and order.planning_model) or order.model
         self._calls_left = most_model_calls
+        self._most_output = _most_output(order, is_summary=most_model_calls is not None)
         self._interrupted = interrupted
         self._fruitless_answers = 0
         self._text = ""
@@ -97,74 +119,109 @@ class Turn:
             while True:
                 end = await self._step()
                 if end is not None:
-                    return end
+                    break
+            if self._phase is Phase.PLANNING and isinstance(end, Idle | Report):
+                await self._desk.conversation.planned()
         except (ModelFailed, NotSaved, GateBroken) as error:
             return RuntimeFailed(str(error))
+        return end
 
     async def _step(self) -> TurnEnd | None:
         """One answer of the model and what it asks for."""
         if self._interrupted.is_set() or self._calls_left == 0:
             return self._halted()
         conversation = self._desk.conversation
-        if conversation.has_answers and conversation.tokens() >= self._compaction_tokens():
+        if conversation.has_answers and self._tokens(conversation.messages) >= self._most_tokens():
             return await self._compact()
+        verdict = await self._judged(conversation.messages)
+        if not verdict.allowed:
+            return self._halted()
+        if verdict.answer is Answer.WARN:
+            await conversation.prompted(verdict.reason)
         response = await self._ask(conversation.messages, {})
         if response is None:
             return self._halted()
+        await self._used(response, has_text=bool((response.text or "").strip()))
         self._text = response.text or self._text
         if response.parts:  # an empty answer is refused by some providers when it is repeated
             await conversation.answered(response)
-        if not response.tool_calls:
+        if response.tool_calls:
+            return await self._use_tools(response)
+        if response.finish_reason != _CUT_OFF:
             return Idle(self._words())
-        return await self._use_tools(response.tool_calls)
+        await conversation.prompted(self._cut_off_words("Your answer"))
+        return self._after_fruitless_answer()
+
+    def _tokens(self, messages: Sequence[ModelMessage]) -> int:
+        return tokens_of(messages, self._desk.offer_tokens)
+
+    async def _judged(self, messages: Sequence[ModelMessage]) -> Verdict:
+        """The gate's verdict on the request with these messages."""
+        size = self._tokens(messages)
+        request = ModelRequest(self._model, size, self._most_output, self._phase)
+        return await self._desk.gate.before_model(request)
 
     async def _ask(
         self, messages: list[ModelMessage], settings: ModelSettings
     ) -> ModelResponse | None:
-        """The model's answer, counted; None if the turn was interrupted meanwhile."""
+        """The model's answer; None if the turn was interrupted meanwhile."""
+        if self._interrupted.is_set():
+            return None
         desk = self._desk
         if self._calls_left is not None:
             self._calls_left -= 1
-        asked = ask(desk.model, messages, desk.offer, settings, desk.bounds)
-        response = await unless(self._interrupted, asked)
-        if response is not None:
-            usage = response.usage
-            await desk.gate.used(
-                ModelUsage(desk.order.model, usage.input_tokens, usage.output_tokens)
-            )
-        return response
+        if self._most_output is not None:
+            settings = {**settings, "max_tokens": self._most_output}
+        asked = ask(desk.models[self._model], messages, desk.offer, settings, desk.bounds)
+        return await unless(self._interrupted, asked)
 
-    async def _use_tools(self, calls: Sequence[ToolCallPart]) -> TurnEnd | None:
-        working = [call for call in calls if call.tool_name not in CLOSING]
-        share = self._desk.bounds.most_results_characters // max(len(working), 1)
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._use(call, share)) for call in working]
-        used = [task.result() for task in tasks]
-        closing, closed = self._close([call for call in calls if call.tool_name in CLOSING])
-        await self._desk.conversation.returned(
-            [*(each.part for each in used), *closed], [each.note for each in used if each.note]
+    async def _used(self, response: ModelResponse, *, has_text: bool) -> None:
+        """Report an answer of the model. Raises `GateBroken`."""
+        usage = response.usage
+        await self._desk.gate.used(
+            ModelUsage(
+                self._model,
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_read_tokens,
+                usage.cache_write_tokens,
+                self._phase,
+                has_text,
+            )
         )
+
+    async def _use_tools(self, response: ModelResponse) -> TurnEnd | None:
+        whole, cut_off = _told_apart(response)
+        closings = self._desk.tools.closing
+        working = [call for call in whole if call.tool_name not in closings]
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._use(call)) for call in working]
+        used = [task.result() for task in tasks]
+        results = self._told(used)
+        closing, closed = self._close([call for call in whole if call.tool_name in closings])
+        results.extend(closed)
+        if cut_off is not None:
+            results.append(returned(cut_off, self._cut_off_words("This call"), ok=False))
+        await self._desk.conversation.returned(results, [each.note for each in used if each.note])
         for each in used:
             if each.broken is not None:
                 raise each.broken
         if closing is not None:
-            return _reported(closing)
+            return reported(closing)
         if any(each.halts for each in used):
             return self._halted()
         if any(each.ran for each in used):
             self._fruitless_answers = 0
             return None
-        self._fruitless_answers += 1
-        too_many = self._fruitless_answers >= self._desk.bounds.most_fruitless_answers
-        return self._halted() if too_many else None
+        return self._after_fruitless_answer()
 
-    async def _use(self, part: ToolCallPart, share_characters: int) -> _Used:
+    async def _use(self, part: ToolCallPart) -> _Used:
         """Ask the gate about one working tool call and run it if it is allowed."""
-        call = ToolCall(part.tool_call_id, part.tool_name, part.args_as_dict())
+        call = self._desk.tools.asked(part)
         verdict = await self._desk.gate.before_tool(call)
         if not verdict.allowed:
-            denied = _result(part, verdict.reason, ok=False)
-            return _Used(denied, ran=False, halts=verdict.answer is Answer.HALT)
+            denied = ToolResult(ok=False, exit_code=None, output=verdict.reason)
+            return _Used(part, denied, ran=False, halts=verdict.answer is Answer.HALT)
         note = verdict.reason if verdict.answer is Answer.WARN else ""
         try:
             result = await self._desk.tools.run(part)
@@ -173,12 +230,25 @@ class Turn:
             with suppress(GateBroken):  # the session ends, whatever the gate says to it
                 await self._desk.gate.after_tool(call, cancelled)
             raise
-        answer = _result(part, for_model(result, share_characters), ok=result.ok)
         try:
             await self._desk.gate.after_tool(call, result)
         except GateBroken as error:
-            return _Used(answer, ran=True, note=note, broken=error)
-        return _Used(answer, ran=True, note=note)
+            return _Used(part, result, ran=True, note=note, broken=error)
+        return _Used(part, result, ran=True, note=note)
+
+    def _told(self, used: Sequence[_Used]) -> list[ToolReturnPart]:
+        """The results of one answer as the model is told them."""
+        desk = self._desk
+        share = desk.bounds.most_results_characters // max(len(used), 1)
+        told_before, told = desk.conversation.results, list[ToolReturnPart]()
+        for each in used:
+            if each.ran:
+                keep = each.call.tool_name != RESULT  # it was kept before
+                before = (*told_before, *told)
+                told.append(desk.guard.told(each.call, each.result, share, before, keep=keep))
+            else:
+                told.append(returned(each.call, each.result.output, ok=False))
+        return told
 
     def _close(
         self, calls: Sequence[ToolCallPart]
@@ -188,40 +258,55 @@ class Turn:
         results = []
         for call in calls:
             try:
-                closing = parsed(CLOSING[call.tool_name], call)
+                closing = parsed(self._desk.tools.closing[call.tool_name], call)
             except BadCall as error:
-                results.append(_result(call, str(error), ok=False))
+                results.append(returned(call, str(error), ok=False))
                 continue
             if chosen is None:
                 chosen = closing
-                results.append(_result(call, "Reported.", ok=True))
+                results.append(returned(call, "Reported.", ok=True))
             else:
-                results.append(_result(call, "You have reported already.", ok=False))
+                results.append(returned(call, "You have reported already.", ok=False))
         return chosen, results
 
     async def _compact(self) -> TurnEnd | None:
-        """Put a summary in the place of the conversation, if one more turn is allowed."""
-        verdict = await self._desk.gate.before_turn()
-        if not verdict.allowed:
-            return self._halted()
+        """Put a summary in the place of the conversation; the turn goes on."""
         conversation = self._desk.conversation
         messages = conversation.asking_for_a_summary()
+        request = await self._judged(messages)
+        if not request.allowed:
+            return self._halted()
         response = await self._ask(messages, {"tool_choice": "none"})
         if response is None:
             return self._halted()
+        await self._used(response, has_text=False)  # said to itself, not to people
         if not response.text:
             raise ModelFailed(
-                f"{self._desk.order.model} did not summarise the conversation, which is close to"
-                " the end of its context window"
+                f"{self._model} did not summarise the conversation, which is close to the end of"
+                " its context window"
             )
-        notes = [verdict.reason] if verdict.answer is Answer.WARN else []
+        notes = [request.reason] if request.answer is Answer.WARN else []
         await conversation.compacted(self._prompt, response.text, notes)
         return None
 
-    def _compaction_tokens(self) -> float:
-        bounds = self._desk.bounds
-        window = bounds.context_tokens or context_tokens(self._desk.model)
-        return window * bounds.compact_at
+    def _most_tokens(self) -> float:
+        """When to compact: the smallest window counts, the next turn may be on another model."""
+        known = self._desk.bounds.context_tokens
+        windows = (known or context_tokens(each) for each in self._desk.models.values())
+        return min(windows) * self._desk.bounds.compact_at
+
+    def _after_fruitless_answer(self) -> TurnEnd | None:
+        self._fruitless_answers += 1
+        too_many = self._fruitless_answers >= self._desk.bounds.most_fruitless_answers
+        return self._halted() if too_many else None
+
+    def _cut_off_words(self, what: str) -> str:
+        most = self._desk.order.most_output_tokens
+        bound = "the most that it may have" if most is None else f"{most} tokens, the most allowed"
+        return (
+            f"{what} was cut off: the answer had reached {bound}. Nothing of what was cut off was"
+            " done. Go on in smaller steps: write less at once, a file in parts."
+        )
 
     def _halted(self) -> Halted:
         return Halted(self._words())
@@ -243,15 +328,18 @@ async def unless(stop: asyncio.Event, work: Coroutine[object, object, _Result]) 
         await asyncio.gather(working, stopped, return_exceptions=True)
 
 
-def _reported(closing: ClosingTool) -> ReportedComplete | ReportedBlocked:
-    match closing:
-        case ReportComplete():
-            return ReportedComplete(closing.summary)
-        case ReportBlocked():
-            return ReportedBlocked(closing.reason, tuple(closing.blocked_by))
+def _told_apart(response: ModelResponse) -> tuple[list[ToolCallPart], ToolCallPart | None]:
+    """The tool calls that came whole, and the one in the middle of which the answer was cut off.
+
+    Its arguments may be well-formed and still miss something: it must not run.
+    """
+    calls = list(response.tool_calls)
+    is_cut = response.finish_reason == _CUT_OFF and response.parts[-1] is calls[-1]
+    return (calls[:-1], calls[-1]) if is_cut else (calls, None)
 
 
-def _result(call: ToolCallPart, text: str, *, ok: bool) -> ToolReturnPart:
-    return ToolReturnPart(
-        call.tool_name, text, call.tool_call_id, outcome="success" if ok else "failed"
-    )
+def _most_output(order: SessionOrder, *, is_summary: bool) -> int | None:
+    """Tokens of one answer. A summary is short, so that less money has to be left for it."""
+    if not is_summary:
+        return order.most_output_tokens
+    return min(order.most_output_tokens or SUMMARY_TOKENS, SUMMARY_TOKENS)

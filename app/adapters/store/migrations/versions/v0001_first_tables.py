@@ -1,4 +1,4 @@
-"""Inbox, registry, event logs and effects."""
+"""Inbox, registry, event logs, effects; money, rates, starts that wait, limits that were moved."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,6 +15,12 @@ def upgrade() -> None:
     _agents()
     _events()
     _effects()
+    _holdings()
+    _accounts()
+    _spend()
+    _hits()
+    _waiting_starts()
+    _adapted_limits()
 
 
 def _deliveries() -> None:
@@ -45,6 +51,7 @@ def _agents() -> None:
         sa.Column("id", sa.Text(), primary_key=True),
         sa.Column("post", sa.Text(), nullable=False),
         sa.Column("live_post", sa.Text()),
+        sa.Column("repository_id", sa.BigInteger(), nullable=False),
         sa.Column("repository", sa.Text(), nullable=False),
         sa.Column("issue", sa.BigInteger(), nullable=False),
         sa.Column("role", sa.Text(), nullable=False),
@@ -66,7 +73,8 @@ def _agents() -> None:
         sa.Column("trip", sa.Text()),
         sa.Column("started_by", sa.Text(), nullable=False),
         sa.Column("predecessor", sa.Text()),
-        sa.Column("note", sa.Text(), nullable=False),
+        sa.Column("parent", sa.Text()),
+        sa.Column("depth", sa.Integer(), nullable=False),
         sa.Column("input_tokens", sa.BigInteger(), nullable=False),
         sa.Column("output_tokens", sa.BigInteger(), nullable=False),
         sa.Column("created_at", INSTANT, nullable=False),
@@ -75,7 +83,9 @@ def _agents() -> None:
     )
     op.create_index("sq_agents_post", "sq_agents", ["post", "attempt"], unique=True)
     op.create_index("sq_agents_issue", "sq_agents", ["repository", "issue"])
+    op.create_index("sq_agents_repository_id", "sq_agents", ["repository_id"])
     op.create_index("sq_agents_state", "sq_agents", ["state"])
+    op.create_index("sq_agents_parent", "sq_agents", ["parent"])
 
 
 def _events() -> None:
@@ -106,3 +116,91 @@ def _effects() -> None:
         sa.Column("detail", sa.Text(), nullable=False),
     )
     op.create_index("sq_effects_due", "sq_effects", ["state", "due_at"])
+
+
+def _holdings() -> None:
+    op.create_table(
+        "sq_holdings",
+        sa.Column("agent_id", sa.Text(), primary_key=True),
+        sa.Column("parent", sa.Text()),
+        sa.Column("accounts", sa.Text(), nullable=False),
+        sa.Column("granted_nanousd", sa.BigInteger(), nullable=False),
+        sa.Column("open_since", INSTANT),
+        sa.Column("own_nanousd", sa.BigInteger(), nullable=False),
+        sa.Column("children_actual_nanousd", sa.BigInteger(), nullable=False),
+        sa.Column("children_held_nanousd", sa.BigInteger(), nullable=False),
+    )
+    is_open = sa.text("open_since IS NOT NULL")
+    op.create_index(
+        "sq_holdings_open",
+        "sq_holdings",
+        ["agent_id"],
+        sqlite_where=is_open,
+        postgresql_where=is_open,
+    )
+
+
+def _accounts() -> None:
+    op.create_table(
+        "sq_accounts",
+        sa.Column("id", sa.Text(), primary_key=True),
+        sa.Column("key", sa.Text(), nullable=False),
+        sa.Column("time_window", sa.Text(), nullable=False),
+        sa.Column("since", INSTANT),
+        sa.Column("max_nanousd", sa.BigInteger(), nullable=False),
+        sa.Column("actual_nanousd", sa.BigInteger(), nullable=False),
+        sa.Column("held_nanousd", sa.BigInteger(), nullable=False),
+    )
+
+
+def _spend() -> None:
+    op.create_table(
+        "sq_spend",
+        sa.Column("agent_id", sa.Text(), sa.ForeignKey("sq_agents.id"), primary_key=True),
+        sa.Column("seq", sa.Integer(), primary_key=True),
+        sa.Column("at", INSTANT, nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("nanousd", sa.BigInteger()),
+        sa.Column("input_tokens", sa.BigInteger(), nullable=False),
+        sa.Column("output_tokens", sa.BigInteger(), nullable=False),
+    )
+    op.create_index("sq_spend_at", "sq_spend", ["at"])
+
+
+def _hits() -> None:
+    op.create_table(
+        "sq_hits",
+        sa.Column("login", sa.Text(), primary_key=True),
+        sa.Column("since", INSTANT, nullable=False),
+        sa.Column("allowed", sa.Integer(), nullable=False),
+        sa.Column("refused", sa.Integer(), nullable=False),
+    )
+
+
+def _waiting_starts() -> None:
+    op.create_table(
+        "sq_waiting_starts",
+        sa.Column("repository", sa.Text(), primary_key=True),
+        sa.Column("issue", sa.BigInteger(), primary_key=True),
+        sa.Column("role", sa.Text(), primary_key=True),
+        sa.Column("installation_id", sa.BigInteger(), nullable=False),
+        sa.Column("sender", sa.Text(), nullable=False),
+        sa.Column("trigger", sa.Text(), nullable=False),
+        sa.Column("task", sa.Text(), nullable=False),
+        sa.Column("asked_at", INSTANT, nullable=False),
+        sa.Column("due_at", INSTANT, nullable=False),
+        sa.Column("budget", sa.Text(), nullable=False),
+    )
+    op.create_index("sq_waiting_starts_due", "sq_waiting_starts", ["due_at"])
+
+
+def _adapted_limits() -> None:
+    op.create_table(
+        "sq_adapted_limits",
+        sa.Column("repository", sa.Text(), primary_key=True),
+        sa.Column("role", sa.Text(), primary_key=True),
+        sa.Column("name", sa.Text(), primary_key=True),
+        sa.Column("base", sa.Double(), nullable=False),
+        sa.Column("value", sa.Double(), nullable=False),
+        sa.Column("at", INSTANT, nullable=False),
+    )

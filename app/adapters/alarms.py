@@ -1,0 +1,48 @@
+"""Alerts as log lines, as a metric, and as a POST to the operator's webhook."""
+
+import asyncio
+import logging
+from typing import Final
+
+import httpx
+from prometheus_client import Counter, Gauge
+
+from app.core.alerts import Alert
+
+WEBHOOK_SECONDS: Final = 10.0
+"""The whole of one POST; an agent's end may have to wait so long."""
+
+ALERTS: Final = Counter("squadron_alerts", "Alerts told", ["kind"])
+SPENT: Final = Gauge("squadron_cost_usd_last_hour", "Known cost of model calls, in USD")
+TRIPS: Final = Gauge("squadron_trips_last_hour", "Agents stopped by a limit")
+
+log = logging.getLogger("squadron.alerts")
+
+
+class OperatorAlarms:
+    """`ports.Alarms`."""
+
+    def __init__(self, webhook: str | None) -> None:
+        """`webhook`: an address that takes a JSON object; None: log and metrics only."""
+        self._webhook = webhook
+
+    def observe(self, spent_usd: float, trips: int) -> None:
+        """What was spent, and how many agents were stopped, in the last hour."""
+        SPENT.set(spent_usd)
+        TRIPS.set(trips)
+
+    async def tell(self, alert: Alert) -> None:
+        """Tell one alert. A webhook that fails is logged, not tried again: the log has it all."""
+        fields = {"kind": alert.kind, "figure": alert.figure, "bound": alert.bound}
+        log.warning("ALERT: %s", alert.text, extra={"event": "ALERT", **fields})
+        ALERTS.labels(alert.kind).inc()
+        if self._webhook is None:
+            return
+        body = {"text": alert.text, "at": alert.at.isoformat(), **fields}
+        try:
+            async with asyncio.timeout(WEBHOOK_SECONDS), httpx.AsyncClient() as client:
+                answer = await client.post(self._webhook, json=body)
+            if answer.is_error:
+                log.warning("the alerts' webhook answered %d", answer.status_code)
+        except (httpx.HTTPError, TimeoutError) as error:
+            log.warning("the alerts' webhook cannot be reached: %s", type(error).__name__)

@@ -1,0 +1,159 @@
+"""`squadron pause` and `squadron resume`: the panic stop, and its end."""
+
+import getpass
+import json
+from typing import Annotated, NoReturn
+
+import typer
+
+from app.adapters.clock import SystemClock
+from app.adapters.store.store import SqlStore
+from app.cli.failing import fail
+from app.cli.registry import AsJson, answered, open_registry, opened
+from app.core.agent import Agent
+from app.core.brakes import Brake, Place, Scope
+from app.core.lifecycle import State
+from app.core.redact import redact
+from app.core.refusals import brake_words, place_words
+from app.core.words import cut
+from app.services.views import brake_json
+
+MOST_WORDS = 300
+
+Repository = Annotated[
+    str | None, typer.Option("--repo", metavar="OWNER/NAME", help="Only this repository.")
+]
+Installation = Annotated[
+    int | None, typer.Option("--installation", metavar="ID", help="Only this installation.")
+]
+Everything = Annotated[bool, typer.Option("--all", help="All of them; so it is without options.")]
+By = Annotated[
+    str | None, typer.Option("--by", metavar="NAME", help="Who does it. Default: your login here.")
+]
+
+
+def pause(
+    repo: Repository = None,
+    installation: Installation = None,
+    everything: Everything = False,
+    by: By = None,
+    reason: Annotated[str, typer.Option(help="Why, for the people on GitHub.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Stop all agents within seconds, their work kept; nothing starts until `squadron resume`."""
+    place = _place(repo, installation, everything)
+    brake = Brake(place, _name(by), SystemClock().now(), cut(redact(reason.strip()), MOST_WORDS))
+    is_new, brakes, at_work, is_known = answered(_pause(opened(open_registry), brake))
+    if not is_known:
+        _tell_unknown(place)
+    if as_json:
+        _print(is_new, brakes)
+        return
+    present = next(each for each in brakes if each.place == place)
+    if not is_new:
+        typer.echo(f"Nothing was changed: {brake_words(present)}.")
+        return
+    typer.echo(f"Paused: {place_words(place)}.")
+    typer.echo(
+        f"{at_work} at work now; they stop within 10 seconds, and their work is kept and pushed."
+        f" Nothing starts until: squadron resume {_option(place)}"
+    )
+
+
+def resume(
+    repo: Repository = None,
+    installation: Installation = None,
+    everything: Everything = False,
+    by: By = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let go on what `squadron pause` with the same options has stopped."""
+    place = _place(repo, installation, everything)
+    lifted, brakes, is_known = answered(_resume(opened(open_registry), place, _name(by)))
+    if lifted is None:
+        _not_paused(place, brakes)
+    if not is_known:
+        _tell_unknown(place)
+    if as_json:
+        _print(True, brakes)
+        return
+    typer.echo(f"Resumed: {place_words(place)}. What was held goes on within seconds.")
+    for each in brakes:
+        typer.echo(f"Still: {brake_words(each)}{_how_to_lift(each)}")
+
+
+async def _pause(store: SqlStore, brake: Brake) -> tuple[bool, list[Brake], int, bool]:
+    """Whether the brake is new; those that are on; how many agents it stops; whether any agent
+    of its place is known."""
+    is_new = await store.put_brake_on(brake)
+    held = await _agents_in(store, brake.place)
+    at_work = sum(agent.state is State.ACTIVE and agent.parent is None for agent in held)
+    return is_new, [*await store.brakes()], at_work, _is_known(brake.place, held)
+
+
+async def _resume(store: SqlStore, place: Place, by: str) -> tuple[Brake | None, list[Brake], bool]:
+    """The brake that was on; those that are on; whether any agent of the place is known."""
+    lifted = await store.lift_brake(place, by, SystemClock().now())
+    is_known = _is_known(place, await _agents_in(store, place))
+    return lifted, [*await store.brakes()], is_known
+
+
+async def _agents_in(store: SqlStore, place: Place) -> list[Agent]:
+    return [a for a in await store.agents() if place.holds(a.repository, a.installation_id)]
+
+
+def _is_known(place: Place, held: list[Agent]) -> bool:
+    return place.scope is Scope.ALL or bool(held)
+
+
+def _tell_unknown(place: Place) -> None:
+    """It is done all the same: a place may be paused before its first agent."""
+    words = f"no agent of {_option(place)} is known here: look at the spelling"
+    typer.echo(f"note: {words}; `squadron agents` lists them", err=True)
+
+
+def _place(repo: str | None, installation: int | None, everything: bool) -> Place:
+    if sum((repo is not None, installation is not None, everything)) > 1:
+        fail("give one of --repo, --installation and --all", 2)
+    if installation is not None:
+        return Place.installation(installation)
+    if repo is None:
+        return Place.everything()
+    owner, _, name = repo.partition("/")
+    if not owner or not name or "/" in name or any(each.isspace() for each in repo):
+        fail(f"{repo!r} is no repository; one reads octo/demo", 2)
+    return Place.repository(repo)
+
+
+def _name(by: str | None) -> str:
+    try:
+        name = getpass.getuser() if by is None else by.strip()
+    except (KeyError, OSError):  # a container may run as a user without a name
+        name = ""
+    return cut(redact(name), MOST_WORDS) or "the operator"
+
+
+def _not_paused(place: Place, brakes: list[Brake]) -> NoReturn:
+    others = "".join(f"\nStill: {brake_words(each)}{_how_to_lift(each)}" for each in brakes)
+    fail(f"nothing to resume: no `squadron pause {_option(place)}` is in force.{others}")
+
+
+def _how_to_lift(brake: Brake) -> str:
+    if brake.place.scope is Scope.CONFIGURATION:
+        return f" ({brake.place.name}: set `enabled: true` on its default branch)"
+    return f" (squadron resume {_option(brake.place)})"
+
+
+def _option(place: Place) -> str:
+    match place.scope:
+        case Scope.REPOSITORY | Scope.CONFIGURATION:
+            return f"--repo {place.name}"
+        case Scope.INSTALLATION:
+            return f"--installation {place.name}"
+        case Scope.ALL:
+            return "--all"
+
+
+def _print(is_changed: bool, brakes: list[Brake]) -> None:
+    shown = {"changed": is_changed, "brakes": [brake_json(each) for each in brakes]}
+    typer.echo(json.dumps(shown, indent=2))

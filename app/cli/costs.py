@@ -1,0 +1,74 @@
+"""`squadron costs`: what the agents have cost, and whom that is put down to."""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from app.adapters.clock import SystemClock
+from app.cli.registry import AsJson, answered, open_ledger, opened
+from app.core.breaker import money
+from app.core.money import usd
+from app.ports import Cost, CostsBy
+from app.services.views import Json
+
+
+def costs(
+    by: Annotated[CostsBy, typer.Option(help="What costs are added up by.")] = CostsBy.ROLE,
+    days: Annotated[
+        int | None, typer.Option(min=1, max=3650, help="Only of the last so many days.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What model calls have cost, by role, issue, user, model, repository or agent."""
+    since = None if days is None else SystemClock().now() - timedelta(days=days)
+    found = answered(opened(open_ledger).costs(by, since))
+    if as_json:
+        shown = {"by": by.value, "costs": [_json(cost) for cost in found], "total": _total(found)}
+        typer.echo(json.dumps(shown, indent=2))
+        return
+    table = Table(Column(by.value, overflow="fold"), "cost", "tokens in", "out", "agents")
+    for cost in found:
+        tokens = (str(cost.input_tokens), str(cost.output_tokens))
+        words = _words(cost.nanousd, cost.unknown_calls)
+        table.add_row(Text(cost.key), words, *tokens, str(cost.agents))
+    console = Console()
+    console.print(table)
+    whole = _words(sum(cost.nanousd for cost in found), _unknown_calls(found))
+    console.print(f"total: {whole}", highlight=False)
+
+
+def _words(nanousd: int, unknown_calls: int) -> str:
+    """A cost is unknown, never $0.00, as soon as the price of one call is unknown."""
+    if not unknown_calls:
+        return money(usd(nanousd))
+    calls = "1 call" if unknown_calls == 1 else f"{unknown_calls} calls"
+    more = f"{money(usd(nanousd))} and more, " if nanousd else ""
+    return f"unknown: {more}{calls} without a price"
+
+
+def _unknown_calls(found: Sequence[Cost]) -> int:
+    return sum(cost.unknown_calls for cost in found)
+
+
+def _json(cost: Cost) -> Json:
+    """A cost is null, never 0, as soon as the price of one call is unknown."""
+    return {
+        "key": cost.key,
+        "cost_usd": None if cost.unknown_calls else usd(cost.nanousd),
+        "known_cost_usd": usd(cost.nanousd),
+        "unknown_calls": cost.unknown_calls,
+        "input_tokens": cost.input_tokens,
+        "output_tokens": cost.output_tokens,
+        "agents": cost.agents,
+    }
+
+
+def _total(found: Sequence[Cost]) -> Json:
+    known = usd(sum(cost.nanousd for cost in found))
+    return {"cost_usd": None if _unknown_calls(found) else known, "known_cost_usd": known}

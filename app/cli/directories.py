@@ -1,0 +1,68 @@
+"""A directory that a command was given, as the service would read it from GitHub."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from app.cli.failing import fail
+from app.config.directory import UnreadableDirectory, read_directory
+from app.config.operator import OperatorConfig, OperatorReading, load_operator
+from app.config.repository import RepositoryReading, read_repository
+from app.config.settings import Settings, SettingsError, load_local_settings
+
+USAGE_ERROR: Final = 2
+NAME: Final = ".squadron"
+
+
+def reading_of(directory: Path) -> RepositoryReading:
+    """What the directory (`.squadron`, or the repository that holds it) and the operator's file
+    come to together. A repository without `.squadron` has the built-in roles, and that is said
+    on stderr."""
+    if not directory.is_dir():
+        message = f"{directory} is not a directory: name .squadron or the repository that holds it"
+        fail(message, USAGE_ERROR)
+    operator = _operator()
+    here = _squadron_in(directory)
+    try:
+        files = read_directory(here) if here.exists() else {}
+    except UnreadableDirectory as unreadable:
+        return RepositoryReading(None, (*operator.problems, *unreadable.problems))
+    reading = read_repository(files, operator.config or OperatorConfig(), root=str(here))
+    if operator.config is None:
+        return RepositoryReading(None, (*operator.problems, *reading.problems))
+    return reading
+
+
+def _squadron_in(directory: Path) -> Path:
+    """Where the configuration is; a repository that has none is never read itself in its place."""
+    inner = directory / NAME
+    if inner.exists():
+        return inner
+    holds_it = any((directory / name).exists() for name in ("config.yaml", "config.yml", "agents"))
+    is_repository = (directory / ".git").exists()
+    if directory.resolve().name == NAME or (holds_it and not is_repository):
+        return directory
+    typer.echo(f"note: there is no {NAME} in {directory}: the built-in roles hold", err=True)
+    return inner
+
+
+def operator_of() -> OperatorConfig:
+    """The operator's file, if SQUADRON_CONFIG names one. Ends the command if it is wrong."""
+    operator = _operator()
+    if operator.config is None:
+        fail("\n".join(map(str, operator.problems)))
+    return operator.config
+
+
+def settings_of() -> Settings:
+    """What the environment says, without its secrets. Ends the command if it is wrong."""
+    try:
+        return load_local_settings(os.environ)
+    except SettingsError as error:
+        fail(str(error), USAGE_ERROR)
+
+
+def _operator() -> OperatorReading:
+    return load_operator(settings_of().config)

@@ -1,0 +1,223 @@
+"""`squadron replay`: what the limits would have done to recorded runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import wrap
+from typing import Annotated, Final
+
+import typer
+
+from app.adapters.pricing import price_of_recorded
+from app.adapters.shell import parse
+from app.adapters.transcripts import TranscriptProblem, load
+from app.cli.directories import USAGE_ERROR, operator_of, reading_of
+from app.cli.failing import fail
+from app.config.repository import read_repository
+from app.config.wording import did_you_mean
+from app.core.breaker import money
+from app.core.money import usd
+from app.core.onward import Mark
+from app.core.replay import Replay, Rules, Spent
+from app.core.replay import replay as replayed
+from app.core.transcript import Format, Transcript
+from app.services.views import Json, amount, instant, number
+
+
+def replay(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Transcripts.")],
+    form: Annotated[
+        str, typer.Option("--format", help=f"auto, or one of {', '.join(Format)}.")
+    ] = "auto",
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Holds .squadron/; default: the one here, if any."),
+    ] = None,
+    role: Annotated[
+        str | None, typer.Option(help="Use this role's limits; else the defaults.")
+    ] = None,
+    compare: Annotated[
+        Path | None, typer.Option(metavar="DIR2", help="A second folder with .squadron/.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One object a line per file.")] = False,
+) -> None:
+    """Say where each limit would have warned and stopped recorded runs, and what that saves.
+
+    Exit code 1 if a file cannot be read; the others are replayed all the same.
+    """
+    known = [each.value for each in Format]
+    if form not in ("auto", *known):
+        fail(f"--format {form}: must be auto or one of {', '.join(known)}", USAGE_ERROR)
+    rules = _rules(config, role)
+    others = _rules(compare, role) if compare is not None else None
+    failed = False
+    for file in files:
+        try:
+            transcript = load(file, None if form == "auto" else Format(form))
+        except TranscriptProblem as problem:
+            typer.echo(f"{file}:{problem.line}: {problem.message}", err=True)
+            failed = True
+            continue
+        except OSError as error:
+            typer.echo(f"{file}: cannot be read: {error.strerror}", err=True)
+            failed = True
+            continue
+        result = replayed(transcript, rules)
+        other = replayed(transcript, others) if others is not None else None
+        if as_json:
+            shown = _json(file, transcript, result)
+            if other is not None:
+                shown["compared"] = _json(file, transcript, other)
+            typer.echo(json.dumps(shown, ensure_ascii=False))
+        else:
+            _print(file, transcript, result, other)
+    if failed:
+        raise typer.Exit(1)
+
+
+def _rules(directory: Path | None, role: str | None) -> Rules:
+    """The limits that a directory's configuration comes to. Ends the command if it is wrong."""
+    operator = operator_of()
+    if directory is None and not Path(".squadron").is_dir():
+        reading = read_repository({}, operator)
+    else:
+        reading = reading_of(directory or Path())
+    plan = reading.plan
+    problems = reading.problems if role is None or plan is None else plan.broken.get(role, ())
+    if plan is None or problems:
+        fail("\n".join(map(str, problems or reading.problems)))
+    if role is not None and role not in plan.roles:
+        fail(f"there is no role {role}{did_you_mean(role, plan.roles)}", USAGE_ERROR)
+    limits = plan.default_limits if role is None else plan.roles[role].limits
+    return Rules(
+        limits=limits,
+        suites=plan.suites,
+        parse=partial(parse, pipefail=False),
+        price_of=partial(price_of_recorded, overrides=operator.pricing),
+    )
+
+
+def _json(file: Path, transcript: Transcript, result: Replay) -> Json:
+    """DESIGN section 5; `stops` and `passed` tell of the limits behind the first trip."""
+    return {
+        "file": str(file),
+        "format": transcript.format.value,
+        "events": result.events,
+        "tool_calls": result.tool_calls,
+        "model_calls": result.spent.model_calls,
+        "trip": _mark(result.trip) if result.trip is not None else None,
+        "warnings": [_mark(mark) for mark in result.warnings],
+        "saved": _spent(result.saved),
+        "stops": [_mark(mark) for mark in result.stops],
+        "passed": [_mark(mark) for mark in result.passed],
+        "not_judged": [
+            {"limit": each.limit.value, "reason": each.reason} for each in result.not_judged
+        ],
+    }
+
+
+def _mark(mark: Mark) -> Json:
+    return {
+        "limit": str(mark.limit),
+        "reason": mark.reason,
+        "observed": amount(mark.limit, mark.observed),
+        "maximum": amount(mark.limit, mark.maximum),
+        "tool_call": mark.tool_call,
+        "at": instant(mark.at),
+        "layer": mark.layer.value,
+        "action": mark.action,
+    }
+
+
+def _spent(spent: Spent) -> Json:
+    return {
+        "tool_calls": spent.tool_calls,
+        "model_calls": spent.model_calls,
+        "tokens": spent.tokens,
+        "cost_usd": None if spent.cost_nanousd is None else usd(spent.cost_nanousd),
+        "seconds": number(spent.seconds),
+    }
+
+
+def _lines(transcript: Transcript, result: Replay) -> Iterator[str]:
+    """What is to be said of one replay, a line a fact, the first stop in full."""
+    trip = result.trip
+    if trip is None:
+        yield "nothing stops it"
+    else:
+        yield f"{_STOPS[trip.action]} behind tool call {trip.tool_call}, {instant(trip.at)}"
+        yield f"  {trip.reason}"
+        yield f"  saved: {_saved_words(result.saved)}"
+    for mark in result.stops[1:]:
+        yield f"later stop behind tool call {mark.tool_call}: {mark.reason}"
+    for mark in result.passed:
+        yield f"passed ({mark.action}) at tool call {mark.tool_call}: {mark.reason}"
+    for mark in result.warnings:
+        yield f"warning at tool call {mark.tool_call}: {mark.reason}"
+    for reason, same in groupby(result.not_judged, key=lambda each: each.reason):
+        yield f"not judged, {', '.join(each.limit for each in same)}: {reason}"
+
+
+_STOPS: Final = {
+    "escalate": "stopped",
+    "pause": "paused",
+    "request_increase": "paused, and a human asked for more,",
+}
+
+
+def _print(file: Path, transcript: Transcript, result: Replay, other: Replay | None) -> None:
+    counted = result.spent.tool_calls
+    uncounted = result.tool_calls - counted
+    beside = f" and {uncounted} that count for nothing (denied, or to close)" if uncounted else ""
+    typer.echo(
+        f"{file} ({transcript.format}): {result.events} events, {counted} tool calls{beside}"
+    )
+    _indented(_lines(transcript, result))
+    if other is not None:
+        typer.echo("  compared:")
+        _indented(_lines(transcript, other), "    ")
+        _indented([_difference(result, other)])
+
+
+def _indented(lines: Iterable[str], indent: str = "  ") -> None:
+    """Within the terminal, and never in the middle of a word."""
+    width = min(max(get_terminal_size().columns, 60), 100)
+    for line in lines:
+        more = indent + " " * (len(line) - len(line.lstrip()))
+        for part in wrap(line.lstrip(), width - len(more) - 2, break_long_words=False):
+            typer.echo(more + part)
+            more = more if more.endswith("    ") else more + "  "
+
+
+def _difference(one: Replay, other: Replay) -> str:
+    """What the second configuration would change."""
+    if one.trip is None and other.trip is None:
+        return "difference: none, nothing stops it either way"
+    if one.trip is None or other.trip is None:
+        stops = "only the second stops it" if one.trip is None else "only the first stops it"
+        return f"difference: {stops}"
+    later = other.trip.tool_call - one.trip.tool_call
+    if later:
+        when = f"{abs(later)} tool calls {'later' if later > 0 else 'earlier'}"
+        return f"difference: the second stops it {when}, by {other.trip.limit}"
+    seconds = (other.trip.at - one.trip.at).total_seconds()
+    if seconds:
+        when = f"{abs(seconds):.0f} s {'later' if seconds > 0 else 'earlier'}"
+        return f"difference: the second stops it {when}, by {other.trip.limit}"
+    if one.trip.limit != other.trip.limit:
+        return f"difference: at the same step, by {other.trip.limit}"
+    return "difference: none, both stop it at the same step"
+
+
+def _saved_words(saved: Spent) -> str:
+    cost = "unknown cost" if saved.cost_nanousd is None else money(usd(saved.cost_nanousd))
+    tokens = "unknown tokens" if saved.tokens is None else f"{saved.tokens:,} tokens"
+    return (
+        f"{saved.tool_calls:,} tool calls, {saved.model_calls:,} model calls, {tokens}, {cost},"
+        f" {saved.seconds:,.0f} s"
+    )

@@ -1,0 +1,116 @@
+"""`squadron session export`: what an agent said and did, for whoever picks its work up."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from pydantic import SecretStr
+
+from app.adapters.store.codec import encode_event
+from app.adapters.store.store import SqlStore
+from app.adapters.workspace import agent_directory
+from app.cli.failing import fail
+from app.cli.registry import agent_called, answered, open_registry, opened
+from app.config.settings import Settings, SettingsError, load_settings
+from app.core.agent import AgentId
+from app.core.events import AgentEvent
+from app.core.redact import redact
+from app.services.views import Json, instant
+
+session = typer.Typer(no_args_is_help=True, help="Conversations of agents.")
+
+_STDOUT: Final = Path("-")
+
+
+@session.callback()
+def _sessions() -> None:
+    """Conversations of agents."""
+
+
+@session.command()
+def export(
+    agent: Annotated[str, typer.Argument(help="octo/demo#12/bug-fix/1")],
+    output: Annotated[
+        Path, typer.Option(help="A new file, for you alone to read. Default: stdout.")
+    ] = _STDOUT,
+) -> None:
+    """The conversation as JSON lines that `squadron replay` reads, then the event log. Known
+    secrets, and what looks like one, are taken out."""
+    try:
+        agent_id = AgentId.parse(agent)
+    except ValueError as error:
+        fail(str(error), 2)
+    settings, store = opened(lambda settings: (settings, open_registry(settings)))
+    found = answered(_found(store, agent_id))
+    if found is None:
+        fail(f"there is no agent {agent_id} in this registry; `squadron agents` lists them")
+    agent_id, log = found
+    secrets = _secrets()
+    lines = [
+        redact(json.dumps(line), secrets)
+        for line in (*_conversation(settings, agent_id), *_events(log))
+    ]
+    if output == _STDOUT:
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+        return
+    try:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with os.fdopen(os.open(output, flags, 0o600), "w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+    except OSError as error:
+        why = "it is there already" if isinstance(error, FileExistsError) else error.strerror
+        fail(f"{output} could not be written: {why}")
+    typer.echo(f"{len(lines)} lines written to {output}", err=True)
+
+
+async def _found(store: SqlStore, wanted: AgentId) -> tuple[AgentId, Sequence[AgentEvent]] | None:
+    agent = await agent_called(store, wanted)
+    return None if agent is None else (agent.id, await store.log(agent.id))
+
+
+def _conversation(settings: Settings, agent: AgentId) -> list[Json]:
+    """Empty, and said so, if there is none on this machine."""
+    from app.adapters.runtimes.embedded.export import conversation_lines  # takes a second or two
+
+    directory = agent_directory(settings.data_dir, str(agent)) / "session"
+    try:
+        return list(conversation_lines(directory))
+    except FileNotFoundError:
+        typer.echo(
+            f"no conversation of {agent} is kept in {settings.data_dir}: it had none, it worked on"
+            " another machine, or it ended more than 30 days ago. The event log follows.",
+            err=True,
+        )
+        return []
+    except (OSError, ValueError) as error:
+        fail(f"the conversation of {agent} cannot be read: {error}")
+
+
+def _events(log: Sequence[AgentEvent]) -> Iterator[Json]:
+    for seq, event in enumerate(log, 1):
+        at, fields = instant(event.at), json.loads(encode_event(event))
+        yield {"type": "event", "seq": seq, "at": at, "event": fields}
+
+
+def _secrets() -> list[str]:
+    """What this installation knows to be secret, if whoever runs this may read it."""
+    try:
+        settings = load_settings(os.environ)
+    except SettingsError:
+        typer.echo(
+            "the secrets of this installation cannot be read here: only what looks like a secret is"
+            " taken out",
+            err=True,
+        )
+        return []
+    known: list[SecretStr | None] = [
+        *settings.github_private_keys,
+        *settings.webhook_secrets,
+        settings.admin_token,
+        settings.model_api_key,
+    ]
+    return [each.get_secret_value() for each in known if each is not None]

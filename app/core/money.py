@@ -1,0 +1,77 @@
+"""Money: whole nano-USD inside, USD at the edges.
+
+A price of $1 for a million tokens is 1,000 nano-USD a token, so sums of calls are exact; a limit
+in USD compares equal to the same figure in a configuration file, because dividing a whole number
+of nano-USD rounds correctly.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import ROUND_CEILING, Decimal
+from typing import Final
+
+NANOUSD: Final = 1_000_000_000
+"""Nano-USD in one USD."""
+
+
+def usd(nanousd: int) -> float:
+    """An amount for people, files and JSON."""
+    return nanousd / NANOUSD
+
+
+def nanousd(amount_usd: float) -> int:
+    """An amount as it stands in a file, read as the decimal number that was written there."""
+    return int((Decimal(str(amount_usd)) * NANOUSD).to_integral_value(ROUND_CEILING))
+
+
+def whole_nanousd(amount_usd: float) -> int:
+    """The nearest whole amount: for figures that were whole before they became USD."""
+    return round(amount_usd * NANOUSD)
+
+
+def added_usd(*amounts_usd: float) -> float:
+    """Amounts of USD together, as people would add them: 0.1 and 0.2 are 0.3."""
+    return usd(sum(map(whole_nanousd, amounts_usd)))
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs: USD per million tokens."""
+
+    input: Decimal
+    output: Decimal
+    cache_read: Decimal | None = None
+    """Tokens read from the provider's cache; None: as `input`."""
+    cache_write: Decimal | None = None
+    """Tokens written to the provider's cache; None: as `input`."""
+    above: tuple[tuple[int, "Price"], ...] = ()
+    """What all tokens of a call cost instead whose input is larger than this; smallest first."""
+
+    def cost_nanousd(
+        self,
+        input_tokens: int,
+        output_tokens: int,
+        cache_read_tokens: int = 0,
+        cache_write_tokens: int = 0,
+    ) -> int:
+        """What a call costs, rounded up to a nano-USD. `input_tokens` includes the cached ones."""
+        for bound_tokens, dearer in reversed(self.above):
+            if input_tokens > bound_tokens:
+                return dearer.cost_nanousd(
+                    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens
+                )
+        plain = max(input_tokens - cache_read_tokens - cache_write_tokens, 0)
+        read = self.input if self.cache_read is None else self.cache_read
+        write = self.input if self.cache_write is None else self.cache_write
+        per_million = (
+            plain * self.input
+            + output_tokens * self.output
+            + cache_read_tokens * read
+            + cache_write_tokens * write
+        )
+        return int((per_million * 1_000).to_integral_value(ROUND_CEILING))
+
+
+PriceOf = Callable[[str, datetime], Price | None]
+"""The price of a model (`provider:name`) at an instant; None: nobody knows it."""

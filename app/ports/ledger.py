@@ -1,0 +1,160 @@
+"""Money and rates: what may still be spent, by whom, and who asks too often."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Protocol
+
+from app.core.agent import AgentId, Task
+from app.core.budgets import Account
+from app.core.ledger import Balance, Insufficient, Reserved, Spent
+from app.core.limits import LimitName
+from app.core.rates import HOUR, Allowed, Refused
+from app.core.trust import Sender
+from app.ports.github import Repository
+
+
+@dataclass(frozen=True, slots=True)
+class Funding:
+    """What an agent asks for before it may start."""
+
+    amount_nanousd: int
+    accounts: tuple[Account, ...]
+    """What counts it besides its parent's grant."""
+
+
+class CostsBy(StrEnum):
+    """What costs can be added up by."""
+
+    ISSUE = "issue"
+    ROLE = "role"
+    USER = "user"
+    MODEL = "model"
+    REPOSITORY = "repository"
+    AGENT = "agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one issue, role, user, … has cost."""
+
+    key: str
+    """`octo/demo#12`, `bug-fix`, `ada`, …"""
+    nanousd: int
+    """Of the calls whose price is known."""
+    unknown_calls: int
+    """Model calls whose price nobody knows."""
+    input_tokens: int
+    output_tokens: int
+    agents: int
+
+
+class Ledger(Protocol):
+    """Who holds how much money. Amounts are whole nano-USD; each method is one transaction.
+
+    The arithmetic is that of `core/ledger.py`; over-commit is impossible whatever runs at once.
+    All methods raise `StoreUnavailable` when the database does not answer within its bound.
+    """
+
+    async def reserve(
+        self, agent: AgentId, accounts: Sequence[Account], amount_nanousd: int, at: datetime
+    ) -> Reserved | Insufficient:
+        """Grant the agent `amount_nanousd` in all, from every account or from none.
+
+        A repeat grants nothing more, and a larger amount is a raise. What the agent holds stays
+        with the accounts it came from, whatever the day; after a `release` the grant, less what
+        was spent before, comes from `accounts`.
+        """
+        ...
+
+    async def reserve_child(
+        self,
+        child: AgentId,
+        parent: AgentId,
+        amount_nanousd: int,
+        at: datetime,
+        accounts: Sequence[Account] = (),
+    ) -> Reserved | Insufficient:
+        """As `reserve`, out of what the parent has left; `accounts` that count the parent already
+        are not charged twice."""
+        ...
+
+    async def report(self, agent: AgentId, actual_nanousd: int) -> Spent | None:
+        """The agent itself, children aside, has spent so much in all since it was created.
+
+        Counted in its accounts and for its parents, covered by the grant or not. A total that was
+        told before, or less, changes nothing. None: nothing was ever granted to it.
+        """
+        ...
+
+    async def release(self, agent: AgentId) -> int:
+        """Free what the agent holds and has not spent; how much. A repeat frees nothing."""
+        ...
+
+    async def remaining(self, agent: AgentId) -> int:
+        """What the agent may still spend; 0 when it holds nothing."""
+        ...
+
+    async def balance(self, account: Account) -> Balance:
+        """What became of an account's money, by the maximum that `account` names."""
+        ...
+
+    async def open_reservations(self) -> Sequence[AgentId]:
+        """Agents that hold money, for reconciliation: those among them that are final, or unknown
+        to the registry, are to be released."""
+        ...
+
+    async def costs(
+        self, by: CostsBy, since: datetime | None = None, until: datetime | None = None
+    ) -> Sequence[Cost]:
+        """What model calls from `since` up to `until`, itself excluded, have cost; dearest first.
+
+        An agent's calls are its own, never its parent's: the sum over all keys is the whole.
+        """
+        ...
+
+
+class Rates(Protocol):
+    """Bounds on how often each user may do something, across all processes."""
+
+    async def hit(
+        self,
+        user: str,
+        most: int,
+        at: datetime,
+        what: str | None = None,
+        window: timedelta = HOUR,
+    ) -> Allowed | Refused:
+        """Count one hit of `user`, whose name ignores case; the one after `most` in the window is
+        refused. `what`: a name by which it counts once in the window, however often it is told.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingStart:
+    """A start that was asked for and is put off: a budget is too empty, the user has started too
+    much in an hour, or a brake is on."""
+
+    repository: Repository
+    issue: int
+    role: str
+    by: Sender
+    trigger: str
+    task: Task | None
+    """The issue as it was then, as far as that is known."""
+    asked_at: datetime
+    due_at: datetime
+    """When to try again."""
+    budget: str
+    """Id of the account that was too empty; without one it waits for something else."""
+    raises: tuple[tuple[LimitName, float], ...] = ()
+    """How much more it gets of which limits than its role has."""
+    said: str = ""
+    """Which words of a person asked for it."""
+
+    def where(self) -> dict[str, object]:
+        """Fields for the log."""
+        name = self.repository.full_name
+        return {"repository": name, "issue": self.issue, "role": self.role}

@@ -1,0 +1,48 @@
+"""Alerts: found out from the database at each reconciliation, each told by one process once."""
+
+from collections.abc import Sequence
+
+from app.core import alerts
+from app.core.agent import Agent
+from app.core.alerts import Alert
+from app.core.ledger import Spent
+from app.core.lifecycle import State
+from app.core.money import usd
+from app.core.rates import Allowed
+from app.ports import CostsBy
+from app.services.world import World
+
+
+class Alerting:
+    """Looks, and tells what is new."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def look(self) -> None:
+        """Spending, trips and warnings of the last hour."""
+        world, now = self._world, self._world.clock.now()
+        bounds, since = world.house.alerts, now - alerts.HOUR
+        costs = await world.ledger.costs(CostsBy.REPOSITORY, since)
+        spent = sum(cost.nanousd for cost in costs)
+        changed = await world.store.agents(changed_since=since)
+        tripped = sum(agent.trip is not None and agent.trip.at >= since for agent in changed)
+        world.alarms.observe(usd(spent), tripped)
+        await self._tell(alerts.spending(spent, bounds.cost_usd_per_hour, now))
+        await self._tell(alerts.trips(tripped, bounds.trips_per_hour, now))
+        await self._tell(alerts.warnings(await world.store.warnings(since), now))
+
+    async def of_spending(self, agent: Agent, spent: Spent) -> None:
+        """What an agent's spending did to its grant, and to the budgets that count it."""
+        now = self._world.clock.now()
+        await self._tell(alerts.nearly_spent(spent.balances, now))
+        if agent.state is not State.ACTIVE:  # one sum at the end, not one for each look
+            await self._tell(alerts.overspent(str(agent.id), spent.overspent_nanousd, now))
+
+    async def _tell(self, found: Sequence[Alert]) -> None:
+        for alert in found:
+            # No login holds a colon, so alerts and users share the counting.
+            who = f"alert:{alert.key}"
+            news = await self._world.rates.hit(who, 1, alert.at, window=alert.silence)
+            if isinstance(news, Allowed):
+                await self._world.alarms.tell(alert)

@@ -1,0 +1,53 @@
+"""What one pass of reconciliation may ask GitHub.
+
+Each kind of work has a share that those before it cannot spend, so that none of them waits for
+ever behind another. A share is looked at before each piece of work, never within one: half an
+escalation would be worse than a late one. So a pass may exceed its bound by one piece.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from app.ports import Spent
+from app.services.drain import Drain
+
+
+class Share(IntEnum):
+    """Up to how many requests of the pass, all before included, a kind of work may begin.
+
+    GitHub allows an installation 5,000 an hour; at the default interval passes spend a fifth of
+    what a single installation has, if nothing were unchanged.
+    """
+
+    AGENTS = 100
+    """Agents whose time is up, and starts that waited for a budget."""
+    LOOKS = 750
+    """Looks at repositories: two or three lists each, and what follows from what has changed."""
+    REVIEWS = 820
+    """Pull requests that wait for a review."""
+    ESCALATIONS = 880
+    """Needs-human issues whose original may be closed."""
+    EFFECTS = 930
+    """What is still to be written, should the work that is to write it be lost."""
+    DOUBLES = 970
+
+
+@dataclass(slots=True)
+class Purse:
+    """What a pass has spent, and what it has left to the next ones."""
+
+    spent: Spent
+    drain: Drain
+    """A process that is to end begins nothing more."""
+    put_off: Counter[str] = field(default_factory=Counter)
+    """How many pieces of each kind had no turn."""
+
+    def holds(self, share: Share) -> bool:
+        """Whether the next piece of that kind may begin."""
+        return self.spent.requests < share and not self.drain.is_requested
+
+    def leave(self, share: Share, pieces: int = 1) -> None:
+        """So many had no turn."""
+        if pieces:
+            self.put_off[share.name.lower()] += pieces

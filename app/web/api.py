@@ -1,0 +1,180 @@
+"""`/api`: the registry as JSON, and a paused agent's way on. There only with an admin token."""
+
+import hmac
+import math
+from collections.abc import Callable
+from datetime import datetime
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Depends, HTTPException, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+from app.bootstrap import Service
+from app.core.agent import Agent, AgentId
+from app.core.commands import limit_named
+from app.core.grants import BadAmount, Grant, NotGranted
+from app.core.rates import Refused
+from app.core.report import report
+from app.ports import GitHubFailed
+from app.services.raising import NotPaused, Wish
+from app.services.views import (
+    REFUSED_SHOWN_FOR,
+    Json,
+    agent_json,
+    amount,
+    brake_json,
+    dead_delivery_json,
+    not_started_json,
+    pass_json,
+)
+
+BY: Final = "api"
+"""Who is named in the log when the API was told to raise a limit."""
+MOST_NOTE_CHARACTERS: Final = 10_000
+
+
+class Resume(BaseModel):
+    """How a paused agent goes on; nothing of it is needed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    limit: str | None = Field(default=None, description="Default: the limit that holds it.")
+    amount: float | None = Field(
+        default=None,
+        description="How much more, in the limit's unit. Default: its own amount once more.",
+    )
+    note: str = Field(
+        default="",
+        max_length=MOST_NOTE_CHARACTERS,
+        description="Words for the agent when it goes on.",
+    )
+
+
+def _agent_id(agent_id: str) -> AgentId:
+    try:
+        return AgentId.parse(agent_id)
+    except ValueError as error:
+        raise HTTPException(404, str(error)) from error
+
+
+KnownId = Annotated[AgentId, Depends(_agent_id)]
+
+
+IsAdmin = Callable[[HTTPAuthorizationCredentials | None], None]
+
+
+def bearer_of(token: SecretStr) -> IsAdmin:
+    """A dependency that lets only the bearer of `token` in."""
+    wanted = token.get_secret_value().encode()
+    bearer = HTTPBearer(auto_error=False, description="SQUADRON_ADMIN_TOKEN")
+
+    def is_admin(
+        given: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
+    ) -> None:
+        shown = b"" if given is None else given.credentials.encode()
+        if not hmac.compare_digest(shown, wanted):
+            raise HTTPException(
+                401,
+                "a bearer token is needed: SQUADRON_ADMIN_TOKEN",
+                headers={"WWW-Authenticate": "Bearer"},
+            )
+
+    return is_admin
+
+
+def router(service: Service, is_admin: IsAdmin) -> APIRouter:
+    """All routes below `/api`, each only for whom `is_admin` lets in."""
+    api = APIRouter(
+        prefix="/api",
+        tags=["agents"],
+        dependencies=[Depends(is_admin)],
+        responses={401: {"description": "No bearer token, or a wrong one"}},
+    )
+
+    async def view(agent: Agent) -> Json:
+        log = await service.store.log(agent.id)
+        return agent_json(report(agent, log, service.clock.now()))
+
+    async def known(agent_id: AgentId) -> Agent:
+        agent = await service.store.agent(agent_id)
+        if agent is None:
+            raise HTTPException(404, f"there is no agent {agent_id}; GET /api/agents lists them")
+        return agent
+
+    @api.get("/agents")
+    async def agents() -> Json:
+        """The registry, oldest first; under `not_started` what was asked for and not made, and
+        under `dead_deliveries` webhooks that could not be handled and were given up in these seven
+        days, both the newest first; under `brakes` what keeps agents from working now; under
+        `last_pass` what the last look at GitHub has cost."""
+        since = service.clock.now() - REFUSED_SHOWN_FOR
+        return {
+            "agents": [await view(agent) for agent in await service.store.agents()],
+            "not_started": [*map(not_started_json, await service.store.refused_starts(since))],
+            "dead_deliveries": [*map(dead_delivery_json, await service.store.dead_deliveries())],
+            "brakes": [*map(brake_json, await service.store.brakes())],
+            "last_pass": pass_json(await service.store.last_pass()),
+        }
+
+    @api.get("/agents/{agent_id:path}", responses={404: {"description": "Unknown agent"}})
+    async def agent(agent_id: KnownId) -> Json:
+        """One agent. The `#` of its id is written `%23`: `octo/demo%2312/bug-fix/1`."""
+        return await view(await known(agent_id))
+
+    @api.post(
+        "/agents/{agent_id:path}/resume",
+        responses={
+            404: {"description": "Unknown agent"},
+            409: {"description": "Not paused, or ceiling or budget leave nothing to grant"},
+            429: {"description": "Too many in this hour; see Retry-After"},
+            503: {"description": "GitHub does not answer; nothing was changed"},
+        },
+    )
+    async def resume(agent_id: KnownId, body: Resume | None = None) -> Json:
+        """Raise a limit of a paused agent, never above its ceiling, and let it go on.
+
+        Without a body the limit that holds it grants its own amount once more. The answer is the
+        agent, and under `granted` what was added.
+        """
+        await known(agent_id)
+        wish = _wish(body or Resume())
+        now = service.clock.now()
+        rate = await service.raising.is_within_rate(BY)
+        if isinstance(rate, Refused):
+            raise HTTPException(
+                429,
+                "too many raises by the API in this hour",
+                headers={"Retry-After": str(_seconds_until(rate.until, now))},
+            )
+        try:
+            grants = await service.raising.resume(agent_id, wish)
+        except BadAmount as refused:
+            raise HTTPException(422, str(refused)) from refused
+        except (NotPaused, NotGranted) as refused:
+            raise HTTPException(409, str(refused)) from refused
+        except GitHubFailed as failed:
+            raise HTTPException(503, f"the budgets cannot be read: {failed}") from failed
+        return {**await view(await known(agent_id)), "granted": [_granted(one) for one in grants]}
+
+    return api
+
+
+def _wish(body: Resume) -> Wish:
+    try:
+        limit = None if body.limit is None else limit_named(body.limit)
+    except ValueError as error:
+        raise HTTPException(422, f"limit: expected {error}") from error
+    return Wish(by=BY, note=body.note, raises=((limit, body.amount),))
+
+
+def _granted(grant: Grant) -> Json:
+    return {
+        "limit": grant.limit.value,
+        "amount": amount(grant.limit, grant.amount),
+        "maximum": amount(grant.limit, grant.maximum),
+    }
+
+
+def _seconds_until(until: datetime, now: datetime) -> int:
+    return max(math.ceil((until - now).total_seconds()), 1)

@@ -1,0 +1,151 @@
+"""`squadron serve` from its start to its end: what it makes, says and refuses."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.cli.listening import CannotListen, address_of, taken
+from tests.contract.github_support import app_key
+from tests.support import processes
+from tests.support.waiting import MOST_SECONDS, until
+
+
+@pytest.fixture
+def variables(tmp_path: Path) -> dict[str, str]:
+    """All that is needed to serve; nobody listens where GitHub would be."""
+    (tmp_path / "operator.yaml").write_text("sandbox: {mode: off}")
+    return {
+        **processes.base_environment(tmp_path),
+        "SQUADRON_GITHUB_APP_ID": "1",
+        "SQUADRON_GITHUB_PRIVATE_KEY": app_key().get_secret_value(),
+        "SQUADRON_WEBHOOK_SECRET": "not-to-be-shown",
+        "SQUADRON_GITHUB_API_URL": "http://127.0.0.1:9",
+        "SQUADRON_DATA_DIR": str(tmp_path / "data"),
+        "SQUADRON_CONFIG": str(tmp_path / "operator.yaml"),
+    }
+
+
+def refused(variables: dict[str, str], *options: str) -> str:
+    """What a service says that does not start."""
+    done = subprocess.run(
+        [sys.executable, "-m", "app.cli.main", "serve", *(options or ("--port", "0"))],
+        env=variables, capture_output=True, text=True, timeout=MOST_SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    assert "Traceback" not in done.stderr and '"serving"' not in done.stderr
+    return done.stderr.strip()
+
+
+def served(variables: dict[str, str], directory: Path) -> list[dict[str, Any]]:
+    """The log of a service on any free port, which was reached where it says that it is."""
+    log = directory / "service.log"
+    command = [sys.executable, "-m", "app.cli.main", "serve", "--port", "0"]
+    with log.open("a") as stderr:
+        process = processes.start(command, variables, stderr)
+
+    def lines() -> list[dict[str, Any]]:
+        whole = log.read_text().rpartition("\n")[0].splitlines()
+        return [json.loads(line) for line in whole]
+
+    def answers() -> bool:
+        assert process.poll() is None, log.read_text()
+        said = [line["address"] for line in lines() if line["message"] == "serving"]
+        try:
+            return bool(said) and httpx.get(f"{said[0]}/healthz", timeout=5).status_code == 200
+        except httpx.TransportError:
+            return False
+
+    try:
+        until(answers, "it answers where it says that it serves", within_seconds=MOST_SECONDS)
+    finally:
+        processes.end(process)
+    return lines()
+
+
+def mode_of(directory: Path) -> int:
+    return directory.stat().st_mode & 0o777
+
+
+@pytest.mark.full
+def test_a_service_says_where_it_is_and_what_it_lacks_and_keeps_its_data_to_itself(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    lines = served(variables, tmp_path)
+    assert mode_of(tmp_path / "data") == 0o700
+    words = [str(line["message"]) for line in lines]
+    [place] = [number for number, each in enumerate(words) if "SQUADRON_MODEL is not set" in each]
+    assert lines[place]["level"] == "WARNING" and place < words.index("serving")
+
+
+@pytest.mark.full
+def test_a_data_directory_that_is_there_stays_as_it_is_and_a_model_is_no_news(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data").chmod(0o750)
+    lines = served({**variables, "SQUADRON_MODEL": "openai:scripted"}, tmp_path)
+    assert mode_of(tmp_path / "data") == 0o750
+    assert not [line for line in lines if "SQUADRON_MODEL" in line["message"]]
+
+
+@pytest.mark.full
+def test_a_data_directory_that_cannot_be_is_named_with_its_setting(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / "data"
+    file.touch()
+    said = refused(variables)
+    assert said == f"SQUADRON_DATA_DIR: {file} is not a directory: name another"
+    below = file / "below"
+    said = refused({**variables, "SQUADRON_DATA_DIR": str(below)})
+    assert said == f"SQUADRON_DATA_DIR: {below} cannot be made: Not a directory"
+
+
+@pytest.mark.full
+@pytest.mark.skipif(os.getuid() == 0, reason="the superuser may write everywhere")
+def test_a_data_directory_that_is_read_only_is_named_with_its_setting(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir(mode=0o500)
+    assert "cannot be written by user" in refused(variables)
+
+
+@pytest.mark.full
+def test_a_port_of_somebody_else_is_told_before_anything_is_made(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        said = refused(variables, "--port", f"{port}")
+    assert said == (
+        f"port {port} of 127.0.0.1 cannot be listened on: Address already in use;"
+        " --port takes another"
+    )
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.full
+def test_each_address_of_a_host_is_taken_on_one_port() -> None:
+    listeners = taken("127.0.0.1", 0)
+    try:
+        [port] = {each.getsockname()[1] for each in listeners}
+        assert address_of(listeners[0]) == f"http://127.0.0.1:{port}"
+        with pytest.raises(ConnectionRefusedError):  # nobody waits unheard while it starts
+            socket.create_connection(("127.0.0.1", port), timeout=MOST_SECONDS)
+    finally:
+        for each in listeners:
+            each.close()
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("host", "port"), [("192.0.2.1", 0), ("127.0.0.1", 70_000)])
+def test_an_address_that_is_none_of_this_machine_is_told(host: str, port: int) -> None:
+    with pytest.raises(CannotListen, match=f"port {port} of {host} cannot be listened on: "):
+        taken(host, port)

@@ -1,0 +1,116 @@
+"""Agents that would wait for each other in a circle."""
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.agent import Agent, AgentId
+from app.core.blocking import circle, was_free
+from app.core.lifecycle import FINAL, State
+from app.core.marks import Happening, Mark
+from tests.core.strategies import EXAMPLES, after_seconds, agent
+
+
+def waiting(issue: int, *blocked_by: int, state: State = State.SLEEPING, n: int = 1) -> Agent:
+    """An agent on an issue that waits for these."""
+    return replace(
+        agent(state), id=AgentId("octo/demo", issue, "bug-fix", n), blocked_by=blocked_by
+    )
+
+
+def test_who_waits_for_itself_is_a_circle_of_one() -> None:
+    assert circle(7, [7], []) == (7,)
+
+
+def test_two_that_wait_for_each_other_are_a_circle() -> None:
+    assert circle(1, [2], [waiting(2, 1)]) == (2, 1)
+
+
+def test_a_circle_over_several_is_told_from_the_first_blocker_back_to_the_issue() -> None:
+    agents = [waiting(2, 3), waiting(3, 4), waiting(4, 1)]
+    assert circle(1, [2], agents) == (2, 3, 4, 1)
+
+
+def test_a_chain_that_ends_is_none() -> None:
+    assert circle(1, [2], [waiting(2, 3), waiting(3, 4)]) == ()
+    assert circle(1, [], [waiting(2, 1)]) == ()
+    assert circle(1, [2], []) == ()
+
+
+def test_a_circle_that_is_there_already_is_not_closed_by_another_who_waits_for_it() -> None:
+    assert circle(1, [2], [waiting(2, 3), waiting(3, 2)]) == ()
+
+
+def test_the_blocker_that_closes_the_circle_is_found_among_several() -> None:
+    agents = [waiting(2, 9), waiting(3, 8, 1)]
+    assert circle(1, [2, 3, 5], agents) == (3, 1)
+    assert circle(1, [5, 3, 2], agents) == (3, 1)
+
+
+@pytest.mark.parametrize("state", sorted(FINAL))
+def test_who_is_done_waits_for_nobody(state: State) -> None:
+    assert circle(1, [2], [waiting(2, 1, state=state)]) == ()
+
+
+def test_two_agents_of_one_issue_wait_for_all_that_either_waits_for() -> None:
+    agents = [waiting(2, 5), waiting(2, 1, n=2)]
+    assert circle(1, [2], agents) == (2, 1)
+
+
+def test_what_the_issue_waited_for_before_does_not_matter() -> None:
+    """Its new wait replaces the old one."""
+    assert circle(1, [2], [waiting(1, 2, 3), waiting(2, 3)]) == ()
+
+
+@EXAMPLES
+@given(
+    st.dictionaries(st.integers(2, 6), st.lists(st.integers(1, 6), max_size=3), max_size=5),
+    st.lists(st.integers(1, 6), max_size=3),
+)
+def test_a_circle_is_found_whenever_there_is_one(
+    waits: dict[int, list[int]], blocked_by: list[int]
+) -> None:
+    agents = [waiting(issue, *others) for issue, others in waits.items()]
+    reached = set(blocked_by)
+    for _ in range(7):
+        reached |= {other for issue in reached for other in waits.get(issue, ())}
+    found = circle(1, blocked_by, agents)
+    assert bool(found) is (1 in reached)
+    if found:
+        assert found[-1] == 1 and found[0] in blocked_by
+        for here, following in itertools.pairwise(found):
+            assert following in waits[here]
+
+
+def marks(**at: int) -> list[Mark]:
+    """What happened to a blocker at which second."""
+    kinds: dict[str, Happening] = {"closed": "closed", "reopened": "reopened", "other": "labeled"}
+    found = [Mark(kinds[what.rstrip("2")], "", "mona", after_seconds(s)) for what, s in at.items()]
+    return sorted(found, key=lambda mark: mark.at)
+
+
+@pytest.mark.parametrize(
+    ("blockers", "expected"),
+    [
+        ([marks(other=12)], False),
+        ([marks(closed=12, reopened=13)], True),
+        ([marks(closed=10, reopened=10)], True),
+        ([marks(closed=8, reopened=9)], False),
+        ([marks(closed=8, reopened=9, closed2=12, reopened2=13)], True),
+        ([marks(closed=12, reopened=13), marks(closed=14, reopened=15)], False),
+        ([marks(closed=12, reopened=14), marks(closed=13, reopened=15)], True),
+        ([marks(closed=12, reopened=14), marks(closed=14)], False),
+        ([marks(closed=12), marks(closed=12, reopened=13)], True),
+        ([marks(closed=8), marks(closed=12, reopened=13, other=14)], True),
+        ([marks(closed=8), marks(closed=9, reopened=12)], False),
+        ([marks(closed=12), marks()], False),
+    ],
+)
+def test_a_wait_was_over_when_all_blockers_were_closed_at_one_time(
+    blockers: list[list[Mark]], expected: bool
+) -> None:
+    """It fell asleep at 10.5: GitHub tells time in seconds."""
+    assert was_free(blockers, after_seconds(10.5)) is expected

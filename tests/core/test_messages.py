@@ -1,0 +1,354 @@
+"""The words on GitHub, whole: comment, check, pull request and needs-human issue of each state."""
+
+from dataclasses import replace
+
+import pytest
+
+from app.core.agent import Agent
+from app.core.escalation import check_conclusion
+from app.core.events import ClosingTool, Kept, LineComment, Reported, Slept, Waits
+from app.core.lifecycle import State
+from app.core.limits import LimitName, Limits
+from app.core.messages import (
+    check_name,
+    check_summary,
+    check_title,
+    escalation_body,
+    escalation_section,
+    escalation_title,
+    pick_up_lines,
+    progress_comment,
+    state_sentence,
+    work_sentence,
+)
+from app.core.plan import EscalationRules, RoleKind
+from tests.core.life import begun
+from tests.core.strategies import START, agent
+from tests.core.wording import LIMITS, RUNS, SHA, SUMMARY, TRIP, kept, row, seen, worked
+
+# --- states -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shown", "sentence"),
+    [
+        (row(State.QUEUED), "Waiting for a worker."),
+        (row(State.ACTIVE), "Working."),
+        (
+            row(State.ACTIVE, taken_away_at=START),
+            "Stopping: it is cancelled as soon as its work is kept.",
+        ),
+        (row(State.PAUSED), "Paused: a human is asked."),
+        (
+            row(State.SLEEPING, waits_for=Waits.BLOCKER, blocked_by=(3, 4)),
+            "Sleeping until #3, #4 is closed.",
+        ),
+        (
+            row(State.SLEEPING, waits_for=Waits.REVIEW, pull_request=7),
+            "Handed over as #7; waiting for a review.",
+        ),
+        (
+            row(State.SLEEPING, waits_for=Waits.REVIEW),
+            "The work is done; its pull request is not open yet.",
+        ),
+        (row(State.SLEEPING, waits_for=Waits.ANSWER), "Waiting for an answer on this issue."),
+        (row(State.COMPLETED, pull_request=7), "Completed with #7."),
+        (row(State.COMPLETED), "Completed: nothing was left to change."),
+        (row(State.CANCELLED), "Cancelled: a human took the work away."),
+        (row(State.CANCELLED, taken_away_at=START), "Cancelled: a human took the work away."),
+        (row(State.ESCALATED), "Stopped: a human decides."),
+        (row(State.ESCALATED, trip=TRIP), f"Stopped: {TRIP.reason}"),
+    ],
+)
+def test_each_state_is_one_sentence(shown: Agent, sentence: str) -> None:
+    assert state_sentence(seen(shown)) == sentence
+    assert check_title(seen(shown)) == sentence
+
+
+def test_a_review_that_github_refuses_is_no_review_that_was_submitted() -> None:
+    shown = row(State.COMPLETED, summary="Wrong.")
+    shown = replace(shown, assignment=replace(shown.assignment, kind=RoleKind.REVIEW))
+    life = begun()
+    remarks = (LineComment("a.py", 1, "Why?"),)
+    tool = ClosingTool.SUBMIT_REVIEW
+    life.happens(Reported(at=START, tool=tool, text="Wrong.", comments=remarks))
+    done, refused = seen(shown, life), replace(seen(shown, life), review_refused="403:\nno.")
+    assert state_sentence(done) == "Completed: the review is written."
+    assert "[x] review submitted" in progress_comment(done)
+    assert "Wrong." not in progress_comment(done), "it is read in the review"
+    assert check_title(refused) == "The review could not be posted: 403: no."
+    comment = progress_comment(refused)
+    assert "[ ] review submitted" in comment
+    assert "What it says:\n\nWrong.\n\n- `a.py`, line 1: Why?" in comment
+    assert check_conclusion(shown) == "success"
+    assert check_conclusion(shown, refused.review_refused) == "failure"
+
+
+def test_a_question_is_repeated_where_it_is_waited_for_and_only_so_much_of_it() -> None:
+    life = begun()
+    asked = "Which\ncolour, @mona?" + " x" * 400
+    life.happens(Slept(at=START, waits_for=Waits.ANSWER, blocked_by=(), reason=asked))
+    sentence = state_sentence(seen(row(State.SLEEPING, waits_for=Waits.ANSWER), life))
+    assert sentence.startswith(
+        "Waiting for an answer on this issue. Which colour, @\u200bmona? x x"
+    )
+    assert sentence.endswith("… (shortened)")
+    most = len("Waiting for an answer on this issue. ") + 500
+    assert most - 15 < len(sentence) <= most
+
+
+# --- where the work is ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("shown", "last", "sentence"),
+    [
+        (row(sha=None), None, "Branch: `squadron/bug-fix/issue-12` (not created yet)."),
+        (row(), None, "Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`."),
+        (row(), kept(), "Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`."),
+        (
+            row(),
+            kept(problem="one file was too big"),
+            "Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`. one file was too big",
+        ),
+        (row(), kept(pushed=False), "Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`."),
+        (
+            row(),
+            kept(pushed=False, problem="GitHub\nrefused"),
+            "Branch: `squadron/bug-fix/issue-12`. **The last work could not be pushed:** GitHub"
+            " refused It is kept on Squadron's disk; the branch is at `aaaaaaaaaaaa`.",
+        ),
+        (
+            row(sha=None),
+            kept(pushed=False, problem="no branch"),
+            "Branch: `squadron/bug-fix/issue-12`. **The last work could not be pushed:** no branch"
+            " It is kept on Squadron's disk; the branch is at `unknown`.",
+        ),
+        (
+            row(State.ESCALATED),
+            kept(),
+            "Branch: `squadron/bug-fix/issue-12` — work preserved for human pickup, at"
+            " `aaaaaaaaaaaa` (verified on GitHub).",
+        ),
+    ],
+)
+def test_a_commit_is_named_only_when_it_was_read_back(
+    shown: Agent, last: Kept | None, sentence: str
+) -> None:
+    life = begun()
+    if last is not None:
+        life.happens(last)
+    assert work_sentence(seen(shown, life)) == sentence
+
+
+# --- the comment ------------------------------------------------------------------------------
+
+
+def test_the_comment_of_a_running_agent() -> None:
+    shown = row(summary="Half done.\nSee `a.py`.")
+    assert (
+        progress_comment(seen(shown, worked()))
+        == f"""\
+<!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
+
+[squadron:bug-fix] Working.
+
+- [x] workspace ready
+- [x] at work (2 tool calls)
+- [x] tests run (1)
+- [ ] work pushed
+- [ ] pull request opened
+- [ ] finished
+
+> Half done.
+> See `a.py`.
+
+Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.
+
+<details><summary>Test runs</summary>
+
+{RUNS}
+
+</details>
+
+<details><summary>Limits</summary>
+
+{LIMITS}
+
+</details>
+
+<sub>Agent `octo/demo#12/bug-fix/1`, started by mona (label squadron:bug-fix).</sub>"""
+    )
+
+
+def test_the_comment_of_an_agent_that_has_done_nothing_yet() -> None:
+    shown = progress_comment(
+        seen(row(State.QUEUED, sha=None, predecessor="octo/demo#12/bug-fix/0"))
+    )
+    assert "[squadron:bug-fix] Waiting for a worker.\n\n- [ ] workspace ready\n" in shown
+    assert "- [ ] at work (0 tool calls)\n- [ ] tests run (0)\n- [ ] work pushed\n" in shown
+    assert "Test runs" not in shown and ">" not in shown.split("</sub>")[0].split("-->")[1][:150]
+    assert shown.endswith(
+        "<sub>Agent `octo/demo#12/bug-fix/1`, started by mona, successor of"
+        " `octo/demo#12/bug-fix/0`.</sub>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("last", "is_pushed"),
+    [(kept(), "x"), (kept(pushed=False), " "), (kept(problem="partly"), " ")],
+)
+def test_work_is_ticked_off_when_all_of_it_was_pushed(last: Kept, is_pushed: str) -> None:
+    life = worked()
+    life.happens(last)
+    done = progress_comment(seen(row(State.COMPLETED, pull_request=7), life))
+    assert f"- [{is_pushed}] work pushed\n- [x] pull request opened\n- [x] finished\n" in done
+
+
+def test_the_comment_of_a_stopped_agent() -> None:
+    shown = row(State.ESCALATED, trip=TRIP, summary="I tried.")
+    words = progress_comment(seen(shown, worked()))
+    limits = LIMITS.replace("| 2 | 5 |", "| 5 | 5 |")
+    assert (
+        words
+        == f"""\
+<!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
+
+[squadron:bug-fix] ⚠️ Circuit breaker: max_tool_calls reached: 5 of 5 tool calls.
+
+Progress: I tried.
+
+Branch: `squadron/bug-fix/issue-12` — work preserved for human pickup, at \
+`aaaaaaaaaaaa` (verified on GitHub).
+
+<details><summary>Test runs</summary>
+
+{RUNS}
+
+</details>
+
+<details><summary>Limits</summary>
+
+{limits}
+
+</details>
+
+<sub>Agent `octo/demo#12/bug-fix/1`, started by mona (label squadron:bug-fix).</sub>"""
+    )
+
+
+def test_without_a_summary_the_stop_says_so() -> None:
+    words = progress_comment(seen(row(State.ESCALATED, trip=TRIP)))
+    assert "\n\nProgress: no summary provided\n\n" in words
+    assert "- Agent summary: no summary provided\n" in escalation_section(
+        seen(row(State.ESCALATED, trip=TRIP))
+    )
+
+
+def test_an_escalation_without_a_trip_reads_like_any_other_state() -> None:
+    assert "[squadron:bug-fix] Stopped: a human decides." in progress_comment(
+        seen(row(State.ESCALATED))
+    )
+
+
+# --- the check --------------------------------------------------------------------------------
+
+
+def test_the_checks_text_has_figures_and_the_summary() -> None:
+    assert check_summary(seen(row(summary="Half done."), worked())) == (
+        f"Working.\n\n> Half done.\n\n{LIMITS}\n\n"
+        "Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`."
+    )
+    assert check_summary(seen(row(), worked())) == (
+        f"Working.\n\n{LIMITS}\n\nBranch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`."
+    )
+    assert check_name("pm") == "squadron/pm"
+
+
+# --- the needs-human issue --------------------------------------------------------------------
+
+
+def test_the_needs_human_issue() -> None:
+    shown = row(State.ESCALATED, trip=TRIP, summary="I tried.\nTwice.", pull_request=9)
+    assert escalation_title(shown) == (
+        "[needs-human] Agent escalation: #12 — max_tool_calls reached: 5 of 5 tool calls."
+    )
+    mentioned = replace(
+        shown,
+        assignment=replace(
+            shown.assignment, escalation=EscalationRules(mention=("@mona", "@octo/leads"))
+        ),
+    )
+    limits = LIMITS.replace("| 2 | 5 |", "| 5 | 5 |")
+    assert (
+        escalation_body(seen(mentioned, worked()))
+        == f"""\
+<!-- squadron:escalation:1296269#12 -->
+
+@mona @octo/leads
+
+<!-- squadron:effect:octo/demo#12/bug-fix/1:issue -->
+
+- Original issue: #12
+- Agent role: bug-fix
+- Circuit breaker: `max_tool_calls` (5/5) — max_tool_calls reached: 5 of 5 tool calls. \
+Seen by the hook layer.
+- Agent summary: {SUMMARY}
+- Branch: `squadron/bug-fix/issue-12` at `{SHA}`
+- Session: preserved on disk (`octo/demo#12/bug-fix/1`) for 30 days; \
+`squadron session export octo/demo#12/bug-fix/1` shows it
+- Changes on the branch: not measured
+- Test runs: 1, of which 0 passed; the last one: failed
+- Pull request: #9
+
+Branch: `squadron/bug-fix/issue-12` — work preserved for human pickup, at \
+`aaaaaaaaaaaa` (verified on GitHub).
+
+Pick the work up:
+
+```sh
+git fetch origin squadron/bug-fix/issue-12
+git switch --create pick-up-12 FETCH_HEAD
+git log --stat origin/main..HEAD
+```
+
+<details><summary>Test runs</summary>
+
+{RUNS}
+
+</details>
+
+{limits}
+
+What now: resolve the original issue by hand, or let a fresh agent take over branch and \
+summary, with a budget of its own: comment `/squadron retry` here, or \
+`/squadron retry raise max_tool_calls +AMOUNT` for more of a limit, or close this issue and \
+label the original again. It closes by itself when the original is closed."""
+    )
+
+
+def test_an_escalation_of_money_is_told_in_money() -> None:
+    name = LimitName.MAX_COST_USD
+    trip = replace(TRIP, limit=name, observed=1.5, maximum=1.5, reason="max_cost_usd reached.")
+    section = escalation_section(seen(row(State.ESCALATED, trip=trip)))
+    assert "- Circuit breaker: `max_cost_usd` ($1.50/$1.50) — max_cost_usd reached. Seen" in section
+
+
+def test_an_escalation_without_figures_has_none() -> None:
+    trip = replace(TRIP, limit="setup_failed", observed=None, maximum=None, reason="It failed.")
+    shown = row(State.ESCALATED, trip=trip, sha=None)
+    section = escalation_section(seen(shown))
+    assert "- Circuit breaker: `setup_failed` — It failed. Seen by the hook layer.\n" in section
+    assert "- Branch: `squadron/bug-fix/issue-12`\n- Session" in section
+    assert "Pick the work up" not in section and "Pull request" not in section
+    assert "- Test runs: none" in section and "<summary>Test runs" not in section
+    nothing = row(State.ESCALATED)
+    assert "- Circuit breaker: unknown\n" in escalation_section(seen(nothing))
+    assert escalation_title(nothing) == "[needs-human] Agent escalation: #12 — stopped"
+    assert pick_up_lines(row(sha=None)) == ""
+
+
+def test_limits_of_a_default_agent_are_all_shown() -> None:
+    shown = check_summary(seen(agent(limits=Limits())))
+    for armed in Limits().armed:
+        assert f"| `{armed.name}` |" in shown

@@ -1,0 +1,175 @@
+"""How words of others are put before people: bounded, without power, in one line or a quote."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.breaker import LimitUse
+from app.core.limits import LimitName
+from app.core.report import TestRun as ReportedRun
+from app.core.testruns import Outcome
+from app.core.words import (
+    cut,
+    defused,
+    in_one_line,
+    in_unit,
+    instant,
+    limits_table,
+    quoted,
+    runs_table,
+    said,
+)
+from tests.core.strategies import EXAMPLES
+
+NOTHING = "\u200b"
+
+
+# --- bounds -----------------------------------------------------------------------------------
+
+
+def test_a_text_that_fits_is_left_as_it_is() -> None:
+    assert cut("x" * 50, 50) == "x" * 50
+    assert cut("", 50) == ""
+
+
+def test_a_text_that_is_cut_says_so_within_the_bound() -> None:
+    assert cut("x" * 51, 50) == "x" * 35 + " … (shortened)"
+    assert cut("word " * 20, 50) == "word word word word word word word … (shortened)"
+
+
+@EXAMPLES
+@given(st.text(), st.integers(20, 60))
+def test_no_text_is_longer_than_allowed(text: str, most: int) -> None:
+    assert len(cut(text, most)) <= most
+
+
+# --- power ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "harmless"),
+    [
+        ("@mona look", f"@{NOTHING}mona look"),
+        ("mail@example.org", f"mail@{NOTHING}example.org"),
+        ("@ mona", "@ mona"),
+        ("<!-- hidden", f"<{NOTHING}!-- hidden"),
+        ("<details>", f"<{NOTHING}details>"),
+        ("</details>", f"<{NOTHING}/details>"),
+        ("<?xml", f"<{NOTHING}?xml"),
+        ("a < b", "a < b"),
+        ("1 <2", "1 <2"),
+        ("fixes #3", f"f{NOTHING}ixes #3"),
+        ("Closes: octo/demo#3", f"C{NOTHING}loses: octo/demo#3"),
+        ("resolved GH-3", f"r{NOTHING}esolved GH-3"),
+        ("fix https://github.com/o/r/issues/1", f"f{NOTHING}ix https://github.com/o/r/issues/1"),
+        ("fixes the login", "fixes the login"),
+        ("prefix #3", "prefix #3"),
+    ],
+)
+def test_words_of_others_call_nobody_hide_nothing_and_close_nothing(
+    text: str, harmless: str
+) -> None:
+    assert defused(text) == harmless
+
+
+def test_one_line_is_one_line() -> None:
+    assert in_one_line("  a\n\tb   @c\r\n") == f"a b @{NOTHING}c"
+
+
+def test_what_is_said_in_one_line_stays_behind_its_label() -> None:
+    assert said("done by @mona") == f"done by @{NOTHING}mona"
+    assert said("done\n") == "done\n", "an end of line alone makes no second line"
+
+
+def test_what_is_said_in_several_lines_is_quoted_below_its_label() -> None:
+    assert said("\none\n\ntwo\n") == "\n\n> one\n>\n> two"
+
+
+def test_a_quote_quotes_every_line() -> None:
+    assert quoted("one\n\n  two ") == "> one\n>\n>   two"
+    assert quoted("") == ""
+
+
+# --- figures ----------------------------------------------------------------------------------
+
+
+def test_an_instant_is_told_in_utc_to_the_minute() -> None:
+    assert instant(datetime(2026, 3, 1, 9, 5, 59, tzinfo=UTC)) == "2026-03-01 09:05 UTC"
+    east = timezone(timedelta(hours=2))
+    assert instant(datetime(2026, 3, 1, 1, 0, tzinfo=east)) == "2026-02-28 23:00 UTC"
+
+
+@pytest.mark.parametrize(
+    ("limit", "amount", "text"),
+    [
+        ("max_cost_usd", 0.021, "$0.021"),
+        ("max_planning_cost_usd", 1, "$1.00"),
+        ("max_tool_calls", 5, "5"),
+        ("max_cost_usd", None, "unknown"),
+        ("setup_failed", 2, "2"),
+    ],
+)
+def test_an_amount_is_told_in_the_unit_of_its_limit(
+    limit: str, amount: float | None, text: str
+) -> None:
+    assert in_unit(limit, amount) == text
+
+
+def test_limits_are_a_table() -> None:
+    uses = [
+        LimitUse(LimitName.MAX_TURNS, 1, 50),
+        LimitUse(LimitName.MAX_EXECUTION_COST_USD, 0.06, 2.5),
+    ]
+    assert limits_table(uses) == (
+        "| limit | used | maximum | unit |\n"
+        "| --- | ---: | ---: | --- |\n"
+        "| `max_turns` | 1 | 50 | turns |\n"
+        "| `max_execution_cost_usd` | $0.06 | $2.50 | USD |"
+    )
+
+
+def run(number: int, outcome: Outcome | None = Outcome.FAILED, failures: str = "") -> ReportedRun:
+    """A test run whose command has its number."""
+    return ReportedRun(
+        command=f"pytest -k t{number}",
+        outcome=outcome,
+        failures=failures,
+        changed=number % 2 == 0,
+    )
+
+
+def test_test_runs_are_a_table_that_no_command_can_break() -> None:
+    runs = [
+        run(1, failures="a | b"),
+        run(2, Outcome.DID_NOT_RUN),
+        run(3, None),
+        ReportedRun("echo `x` | pytest\n@mona", Outcome.PASSED, "", changed=False),
+    ]
+    assert runs_table(runs) == (
+        "| # | test run | outcome | failures | changed before |\n"
+        "| ---: | --- | --- | --- | --- |\n"
+        "| 1 | `pytest -k t1` | failed | a ¦ b | no |\n"
+        "| 2 | `pytest -k t2` | did not run |  | yes |\n"
+        "| 3 | `pytest -k t3` | not finished |  | no |\n"
+        f"| 4 | `echo 'x' ¦ pytest @{NOTHING}mona` | passed |  | no |"
+    )
+
+
+def test_the_latest_twelve_test_runs_are_listed_under_their_numbers() -> None:
+    def numbers(count: int) -> list[str]:
+        lines = runs_table([run(n) for n in range(1, count + 1)]).splitlines()[2:]
+        shown = [(line.split(" | ")[0], line.split("`")[1]) for line in lines]
+        assert all(command == f"pytest -k t{mark[2:]}" for mark, command in shown)
+        return [mark for mark, _ in shown]
+
+    assert numbers(1) == ["| 1"]
+    assert numbers(12) == [f"| {n}" for n in range(1, 13)]
+    assert numbers(13) == [f"| {n}" for n in range(2, 14)]
+
+
+def test_long_commands_and_failures_are_cut_in_the_table() -> None:
+    table = runs_table([ReportedRun("x" * 500, Outcome.FAILED, "y" * 500, changed=True)])
+    command, _, failures = table.splitlines()[-1].split(" | ")[1:4]
+    assert len(command.strip("`")) == 79 and len(failures) == 119

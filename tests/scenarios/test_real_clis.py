@@ -1,0 +1,105 @@
+"""Agents that real CLIs run: the same breaker, the same ends, seen on GitHub."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from app.core.events import ModelCalled
+from app.core.lifecycle import State
+from app.scripted.script import Answer, Call, calls
+from tests.support.clis import COPILOT_CLI, NEEDS_CLAUDE, NEEDS_COPILOT
+from tests.support.sandbox import HAS_SANDBOX
+from tests.support.squad import CANARIES, TRIES, Squad, json_text, repository, squad
+
+pytestmark = pytest.mark.full
+
+WALLS = {"sandbox": {"mode": "required" if HAS_SANDBOX else "off"}}
+
+
+@dataclass(frozen=True)
+class Cli:
+    """How its runtime is chosen, and what it calls things."""
+
+    runtime: str
+    model: str
+    shell_tool: str
+    shell_args: Mapping[str, object] = field(default_factory=dict)
+    """That it wants besides the command."""
+    prefix: str = ""
+    """Of our own tools."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Of the service."""
+
+    def shell(self, command: str) -> Answer:
+        return calls(Call(self.shell_tool, {"command": command, **self.shell_args}))
+
+    def reports(self, summary: str) -> Answer:
+        return calls(Call(f"{self.prefix}report_complete", {"summary": summary}))
+
+
+CLAUDE = Cli("claude", "anthropic:claude-haiku-4-5", "Bash", prefix="mcp__squadron__")
+COPILOT = Cli(
+    "copilot",
+    "openai:gpt-4o",
+    "bash",
+    {"description": "says what"},
+    environment={} if COPILOT_CLI is None else {"SQUADRON_COPILOT_CLI": str(COPILOT_CLI)},
+)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(CLAUDE, id="claude", marks=NEEDS_CLAUDE),
+        pytest.param(COPILOT, id="copilot", marks=NEEDS_COPILOT),
+    ],
+)
+def cli(request: pytest.FixtureRequest) -> Cli:
+    chosen: Cli = request.param
+    return chosen
+
+
+@pytest.fixture(scope="module")
+def team(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
+    roles: dict[str, Any] = {
+        "docs": {"runtime": cli.runtime},
+        "bug-fix": {"runtime": cli.runtime, "max_iterations": 1},
+    }
+    with squad(
+        tmp_path_factory.mktemp(cli.runtime),
+        {"octo/demo": repository(roles)},
+        model_name=cli.model,
+        operator=WALLS,
+        further_environment=cli.environment,
+    ) as team:
+        yield team
+
+
+def test_an_agent_works_and_hands_over_without_a_secret(team: Squad, cli: Cli) -> None:
+    looks = cli.shell("cat /proc/$PPID/environ /proc/self/environ | tr '\\0' '\\n'; id")
+    commit = cli.shell("echo news >> README.md && git commit --quiet --all --message News")
+    task = team.give("docs", "Tell the news", looks, commit, cli.reports("Told the news."))
+    agent = team.until_handed_over(task)
+    said = json_text(team.prompts(task)[-1])
+    assert "SQUADRON_SEGMENT=" in said
+    assert f"uid={1000 if HAS_SANDBOX else os.getuid()}(" in said
+    assert not [canary for canary in CANARIES if canary in said]
+    called = [each for each in team.registry.log(agent.id) if isinstance(each, ModelCalled)]
+    assert len(called) == len(team.prompts(task)) == 3
+    assert all(each.input_tokens and each.cost_nanousd for each in called)
+    assert not team.processes(agent.id)
+
+
+def test_its_fix_cycles_are_counted_and_stop_it(team: Squad, cli: Cli) -> None:
+    rounds = [
+        step for n in range(9) for step in (cli.shell(f"echo {n} > answer"), cli.shell(TRIES))
+    ]
+    report = cli.reports("It never passed.")
+    task = team.give("bug-fix", "Make it pass", cli.shell(TRIES), *rounds, summary=report)
+    agent = team.until_escalated(task)
+    assert agent.state is State.ESCALATED
+    assert agent.trip is not None and agent.trip.limit == "max_iterations", agent.trip
+    assert team.until_comment(task, "It never passed.")

@@ -1,0 +1,98 @@
+"""Agents of the past: what is in a registry after months of work."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import sqlalchemy as sa
+
+from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.store import SqlStore
+from app.adapters.store.writer import GroupWriter
+from app.core.agent import Agent, AgentId, Effect
+from app.core.breaker import decide
+from app.core.counters import fold
+from app.core.events import AgentEvent, Finished, ToolAsked, ToolEnded, Tripped
+from app.core.lifecycle import Signal
+from app.core.limits import Limits
+from app.ports import Changes, HeardCommands, Work
+from tests.contract.store_support import NOON, a_new_agent
+
+
+class Past:
+    """Writes agents as the service writes them, an hour after each other."""
+
+    def __init__(self, store: SqlStore, issues: int) -> None:
+        """`issues`: how many there have been before."""
+        self._store = store
+        self._issue = issues
+
+    def at_issue(self, number: int) -> None:
+        """Go on so many hours after noon, with the issue of that number."""
+        self._issue = number
+
+    async def worked(
+        self, calls: int, *, role: str = "bug-fix", limits: Limits | None = None
+    ) -> AgentId:
+        """One agent from its start to its end: so many calls, or the limit stops it."""
+        now = NOON + timedelta(hours=self._issue)
+        self._issue += 1
+        new = a_new_agent(self._issue, role)
+        assignment = replace(new.assignment, limits=limits or Limits())
+        created = await self._store.create(replace(new, assignment=assignment), now)
+        assert created is not None
+        agent = await self._store.begin_segment(created.id, 0, "worker-1", now)
+        assert agent is not None
+        log = list(await self._store.log(agent.id))
+        counters, events = fold(log), list[AgentEvent]()
+        for number in range(calls):
+            now += timedelta(seconds=1)
+            ask = ToolAsked(at=now, call=f"{number}", tool="view", what=f"{number}.py")
+            decision = decide(counters, ask, assignment.limits)
+            counters = decision.counters
+            events += decision.events
+            if counters.trip is not None:
+                break
+            ended = ToolEnded(at=now, call=f"{number}", ok=True)
+            counters = fold([ended], counters)
+            events.append(ended)
+        await self._ends(agent, len(log), events, now)
+        return created.id
+
+    async def _ends(
+        self, agent: Agent, logged: int, events: list[AgentEvent], now: datetime
+    ) -> None:
+        assert await self._store.append(agent.id, 0, logged + 1, events)
+        trips = [event.trip for event in events if isinstance(event, Tripped)]
+        signal = Signal.TRIPPED if trips else Signal.FINISHED
+        end = Finished(at=now, why="done")
+        changes = Changes(trip=trips[0] if trips else None, sha="5e1f" * 10)
+        assert await self._store.move(agent, signal, [end], changes) is not None
+
+    async def published(self, agent: AgentId, *effects: Effect) -> None:
+        """What became of what was to be written on GitHub about it."""
+        for effect in effects:
+            await self._store.save_effect(agent, effect)
+
+
+    async def heard(self, told: HeardCommands) -> None:
+        """Somebody told Squadron something."""
+        await self._store.hear_commands(told)
+
+
+@contextmanager
+def a_past(database_url: str, issues: int = 0) -> Iterator[Past]:
+    """A registry to be filled, or filled further."""
+    engine = make_engine(database_url)
+    migrate(engine)
+    writer = GroupWriter(engine)
+
+    def enqueue_nothing(_: sa.Connection, __: Work) -> None:
+        return
+
+    try:
+        yield Past(SqlStore(engine, writer, enqueue_nothing), issues)
+    finally:
+        writer.close()
+        engine.dispose()
