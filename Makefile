@@ -41,7 +41,7 @@ crash: install
 
 lint: install
 	$(BIN)/ruff check app tests bench
-	$(BIN)/mypy
+	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
 bench: install

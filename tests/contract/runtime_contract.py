@@ -29,6 +29,7 @@ from app.core.breaker import Answer as Said
 from app.core.breaker import Verdict
 from app.core.events import ToolKind
 from app.ports import (
+    SEGMENT_VARIABLE,
     Delegation,
     Gate,
     Halted,
@@ -433,6 +434,8 @@ async def closing_kills_everything_that_runs(bench: Bench) -> None:
         await until(lambda: len(processes_holding(marker)) >= 2, PATIENCE_SECONDS)
         await session.close()
         assert isinstance(await turn, Halted)
+    if not bench.is_walled:  # what left its group is ended as the service does after a segment
+        await ProcessGroups().kill_marked(bench.order().environment[SEGMENT_VARIABLE])
     await until(lambda: not processes_holding(marker), PATIENCE_SECONDS)
     assert [result.ok for _, result in bench.gate.ended] == [False]
 
