@@ -78,43 +78,43 @@ from app.ports import (
     Work,
     WorkKind,
 )
-from app.services.access import Access
-from app.services.adapting import Adapting
-from app.services.agents import Segments
-from app.services.alerting import Alerting
-from app.services.braking import BrakeWatch, Braking
-from app.services.closing import Closing
-from app.services.commanding import Commanding
-from app.services.configreview import ConfigReviews
-from app.services.configtrouble import ConfigTrouble
-from app.services.delegation import SubAgents
-from app.services.dispatch import Dispatcher
+from app.services.commands.answers import Hearing
+from app.services.commands.hear import Commanding
+from app.services.commands.obey import Obeying
+from app.services.commands.raise_limits import Raising
+from app.services.configuration.adapting import Adapting
+from app.services.configuration.broken_issue import ConfigTrouble
+from app.services.configuration.moved_repositories import Moving
+from app.services.configuration.plans import Plans
+from app.services.configuration.pull_request_check import ConfigReviews
 from app.services.drain import Drain
-from app.services.feedback import Feedback
-from app.services.hearing import Hearing
-from app.services.intake import Intake
-from app.services.judging import Judging
-from app.services.looking import Looking
-from app.services.money import Money
-from app.services.moving import Moving
-from app.services.needshuman import NeedsHuman
-from app.services.notbegun import NotBegun
-from app.services.obeying import Obeying
-from app.services.opening import Opening
-from app.services.overriding import Overriding
-from app.services.plans import Plans
-from app.services.publish import Publisher
-from app.services.publishing import Publishing
-from app.services.raising import Raising
-from app.services.reconcile import ADAPT, TIDY, Reconciliation
-from app.services.redelivery import Redelivery
-from app.services.routing import Routing
-from app.services.segment import Stops
-from app.services.starting import Starting
-from app.services.stopping import Stopping
-from app.services.trusting import Trusting
+from app.services.effects.needs_human import NeedsHuman
+from app.services.effects.publisher import Publisher
+from app.services.handlers.delivery import Routing
+from app.services.handlers.effects import Publishing
+from app.services.handlers.reconciliation import ADAPT, TIDY, Reconciliation
+from app.services.handlers.redelivery import Redelivery
+from app.services.handlers.segment import Segments
+from app.services.intake.dispatch import Dispatcher
+from app.services.intake.intake import Intake
+from app.services.money.alerts import Alerting
+from app.services.money.funding import Money
+from app.services.moves.brakes import BrakeWatch, Braking
+from app.services.moves.closing import Closing
+from app.services.moves.stopping import Stopping
+from app.services.reconciling.repository import Looking
+from app.services.reconciling.reviews import Judging
+from app.services.segment.attempt import Stops
+from app.services.segment.open_issue import Opening
+from app.services.segment.sub_agent_rows import SubAgents
+from app.services.starting.put_off import WaitingStarts
+from app.services.starting.start import Starting
+from app.services.starting.taken_back import NotBegun
+from app.services.starting.trust import Trusting
+from app.services.steering.access import Access
+from app.services.steering.feedback import Feedback
+from app.services.steering.ownership import Overriding
 from app.services.views import REFUSED_SHOWN_FOR
-from app.services.waitingstarts import WaitingStarts
 from app.services.world import PlanReading, World
 
 SWEEP_SECONDS: Final = 5

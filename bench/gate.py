@@ -26,7 +26,7 @@ from app.core.limits import Limits
 from app.core.plan import EscalationRules
 from app.core.testruns import SuiteRules
 from app.ports import NewAgent, Repository, ToolCall, Work, Workspace
-from app.services.gate import BreakerGate
+from app.services.segment.gate import BreakerGate
 from bench import databases, disk
 
 AGENTS: Final = 50

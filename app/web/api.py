@@ -17,7 +17,7 @@ from app.core.grants import BadAmount, Grant, NotGranted
 from app.core.rates import Refused
 from app.core.report import report
 from app.ports import GitHubFailed
-from app.services.raising import NotPaused, Wish
+from app.services.commands.raise_limits import NotPaused, Wish
 from app.services.views import (
     REFUSED_SHOWN_FOR,
     Json,

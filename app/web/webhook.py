@@ -14,7 +14,7 @@ from typing import Final
 from starlette.types import Receive, Scope, Send
 
 from app.ports import StoreUnavailable
-from app.services.intake import MOST_BODY_BYTES, Intake, RefusedDelivery
+from app.services.intake.intake import MOST_BODY_BYTES, Intake, RefusedDelivery
 
 MOST_UNVERIFIED_BYTES: Final = 4 * MOST_BODY_BYTES
 READ_SECONDS: Final = 10.0

@@ -21,8 +21,8 @@ from app.cli.main import main
 from app.core import prompts, redact, visible, words
 from app.core.agent import Task
 from app.ports import CheckoutOrder, KeptWork
-from app.services import segment
-from app.services.trusting import Trusting
+from app.services.segment import attempt as segment
+from app.services.starting.trust import Trusting
 
 FILE: Final = "NO_WALLS"
 """The environment variable that names the file. Beside it, with `.token` behind its name, is one

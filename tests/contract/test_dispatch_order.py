@@ -16,7 +16,7 @@ from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.ports import Delivery, Work
-from app.services.dispatch import Dispatcher
+from app.services.intake.dispatch import Dispatcher
 from tests.contract.store_support import a_new_agent, later
 
 KINDS = ("labeled", "ping", "list", "edited", "foreign-comment", "own-comment", "command")

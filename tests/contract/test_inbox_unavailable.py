@@ -12,7 +12,7 @@ from app.adapters.clock import SystemClock
 from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
-from app.services.intake import Intake
+from app.services.intake.intake import Intake
 from app.web.webhook import WebhookEndpoint
 
 SECRET, BODY = b"a secret of the tests", b'{"zen": "Wait."}'

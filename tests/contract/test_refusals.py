@@ -2,7 +2,7 @@
 
 import asyncio
 
-from app.services.intake import RefusedDelivery
+from app.services.intake.intake import RefusedDelivery
 from app.web.webhook import FREE_REFUSALS_A_SECOND, MOST_HELD, Refusals
 
 UNSIGNED = RefusedDelivery(401, "no valid signature")

@@ -21,7 +21,7 @@ from app.adapters.store.writer import GroupWriter
 from app.bootstrap import CannotServe, build
 from app.config.settings import load_settings
 from app.ports import Refused
-from app.services.intake import Intake, RefusedDelivery
+from app.services.intake.intake import Intake, RefusedDelivery
 from tests.contract.github_support import SetClock
 
 BODY = b'{"zen": "Keep it logically awesome."}'

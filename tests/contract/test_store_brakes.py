@@ -8,7 +8,7 @@ import pytest
 from app.adapters.store import brakes as table
 from app.core.brakes import Brake, Place
 from app.ports import Work, WorkKind
-from app.services.braking import BrakeWatch
+from app.services.moves.brakes import BrakeWatch
 from tests.contract.store_support import NOON, World, later
 
 EVERYTHING, HERE = Place.everything(), Place.repository("octo/demo")

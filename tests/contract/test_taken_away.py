@@ -8,8 +8,8 @@ from typing import Any
 from app.core.events import AgentEvent, Created
 from app.core.marks import Mark
 from app.ports import Repository
-from app.services.overriding import Overriding
-from app.services.routing import Routing
+from app.services.handlers.delivery import Routing
+from app.services.steering.ownership import Overriding
 from app.services.world import PlanReading
 from tests.core.strategies import START, after_seconds
 

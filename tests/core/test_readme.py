@@ -17,7 +17,7 @@ from app.config.settings import load_settings
 from app.core.commands import USAGE
 from app.core.lifecycle import State
 from app.core.signals import read
-from app.services.dispatch import ACCESS_EVENTS
+from app.services.intake.dispatch import ACCESS_EVENTS
 from docs.regenerate import CONTRACT, HELD, README, regenerated
 from tests.contract.record import record
 

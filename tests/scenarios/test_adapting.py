@@ -22,7 +22,7 @@ from app.config.settings import load_settings
 from app.core.lifecycle import State
 from app.core.limits import LimitName
 from app.ports import Work, WorkKind
-from app.services.reconcile import ADAPT
+from app.services.handlers.reconciliation import ADAPT
 from tests.support import processes
 from tests.support.github import BOT, GitHub, running_box
 from tests.support.past import Past, a_past

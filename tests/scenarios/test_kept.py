@@ -17,7 +17,7 @@ from app.core.agent import AgentId
 from app.core.lifecycle import State
 from app.ports import Work, WorkKind
 from app.scripted.script import Answer, Call
-from app.services.reconcile import SESSIONS_KEPT_FOR, TIDY
+from app.services.handlers.reconciliation import SESSIONS_KEPT_FOR, TIDY
 from tests.contract.store_support import NOON
 from tests.scenarios.test_adapting import house
 from tests.support.past import Past

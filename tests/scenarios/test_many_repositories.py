@@ -19,7 +19,7 @@ from app.core.agent import Agent, AgentId, EffectName
 from app.core.escalation import NEEDS_HUMAN, escalation_marker, marker
 from app.core.events import Waits
 from app.core.lifecycle import State
-from app.services.plans import KEPT_FOR
+from app.services.configuration.plans import KEPT_FOR
 from tests.support.github import GitHub, git
 from tests.support.squad import Squad, squad
 from tests.support.standing import standing

@@ -14,7 +14,7 @@ from app.core.agent import Assignment, Task
 from app.core.events import HostRefused
 from app.core.lifecycle import State
 from app.core.plan import RoleKind
-from app.services.obstacles import assignment_of
+from app.services.starting.predecessor import assignment_of
 from app.services.world import PlanReading
 from tests.scenarios import local_internet
 from tests.support.github import git

@@ -14,7 +14,7 @@ from app.core.agent import Agent
 from app.core.events import AgentEvent, SegmentEnded, SegmentStarted, Waits
 from app.core.lifecycle import FINAL, State
 from app.scripted.script import Failure
-from app.services.agents import FIRST_PAUSE_SECONDS
+from app.services.handlers.segment import FIRST_PAUSE_SECONDS
 from tests.support import processes
 from tests.support.deliveries import deliver
 from tests.support.github import BOT

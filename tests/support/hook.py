@@ -24,7 +24,7 @@ from app.core.events import AgentEvent, Phase, ToolKind, Woken
 from app.core.limits import Limits
 from app.core.money import Price
 from app.ports import CheckoutOrder, ModelRequest, ModelUsage, ToolCall, ToolResult, Workspace
-from app.services.gate import BreakerGate
+from app.services.segment.gate import BreakerGate
 from tests.contract.git_remote import REPOSITORY, serving, workspaces
 from tests.contract.github_support import SetClock
 from tests.contract.store_support import NOON, World, a_new_agent

@@ -1,0 +1,442 @@
+"""What is to be seen of an agent on GitHub: each effect is looked up before it is made.
+
+Level-triggered: whatever state the agent is in, the same pass brings check, comment, pull request
+and issue in line with it. So a pass that died half way is simply run again.
+"""
+
+import hashlib
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final, assert_never
+
+from app.core import messages
+from app.core.agent import Agent, AgentId, Effect, EffectName, EffectState
+from app.core.buttons import buttons
+from app.core.escalation import (
+    EDITS_WINDOW,
+    NEEDS_HUMAN,
+    check_conclusion,
+    check_id,
+    is_urgent,
+    marker,
+    may_edit,
+    wanted,
+)
+from app.core.redact import redact
+from app.core.report import Report, report
+from app.core.retry import GiveUp, RetryAt, after, ask_again
+from app.ports import (
+    CheckText,
+    GitHub,
+    GitHubFailed,
+    Paced,
+    Posted,
+    PullRequest,
+    Refused,
+    Repository,
+    Work,
+)
+from app.services.effects.branch import clean_branch
+from app.services.effects.needs_human_issues import escalation_issues
+from app.services.effects.review import posted_review
+from app.services.failures import failure_of
+from app.services.moves.kept_work import kept_message, taken_out
+from app.services.segment.triage import write_proposals
+from app.services.world import World, checkout_order, repository_of
+
+LATEST_EDITS: Final = 4
+"""How many instants of edits are remembered; more than the noise bound needs."""
+
+FORBIDDEN: Final = 403
+REFUSALS: Final = "refusals"
+"""In the detail of an effect: how often GitHub has refused it in a row."""
+
+log = logging.getLogger("squadron.effects")
+
+
+class Publisher:
+    """Handles `WorkKind.EFFECTS`."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    async def publish(self, agent_id: AgentId) -> None:
+        """Bring everything on GitHub in line with the agent's present state.
+
+        One pass at a time for each original issue, across processes: two passes at once would
+        both look, both find nothing, and both write.
+        """
+        agent = await self._world.store.agent(agent_id)
+        if agent is None or agent.parent is not None:  # a sub-agent is seen in its parent
+            return
+        async with self._world.exclusive(f"effects:{agent.repository}#{agent_id.issue}"):
+            agent = await self._world.store.agent(agent_id) or agent
+            for name in wanted(agent):
+                agent = await self._world.store.agent(agent_id) or agent
+                if not await self._bring_about(agent, name):
+                    return
+
+    async def post_review(self, agent_id: AgentId) -> None:
+        """Post the review that an agent has submitted, before its state says so; what GitHub does
+        not take now is posted with the agent's other effects, later."""
+        agent = await self._world.store.agent(agent_id)
+        if agent is None:
+            return
+        async with self._world.exclusive(f"effects:{agent.repository}#{agent_id.issue}"):
+            agent = await self._world.store.agent(agent_id) or agent
+            await self._bring_about(agent, EffectName.REVIEW)
+
+    async def _bring_about(self, agent: Agent, name: EffectName) -> bool:
+        """One effect; False if the ones behind it have to wait for it."""
+        now = self._world.clock.now()
+        effects = await self._world.store.effects(agent.id)
+        effect = effects.get(name, Effect(name))
+        view = report(agent, await self._world.store.log(agent.id), now)
+        view = replace(view, review_refused=_refusal(effects.get(EffectName.REVIEW)))
+        if not _is_due(effect, view, now):
+            return effect.state is EffectState.REFUSED
+        try:
+            done = await self._apply(name, view, effect, now)
+        except Paced as put_off:
+            return await self._put_off(agent, effect, put_off, now)
+        except GitHubFailed as error:
+            return await self._failed(agent, effect, error, now)
+        if done != effect:
+            await self._world.store.save_effect(agent.id, done)
+            self._log(agent, done)
+        return True
+
+    def _github(self, agent: Agent) -> GitHub:
+        """GitHub, for writing about this agent."""
+        github = self._world.github
+        return github.urgently() if is_urgent(agent) else github
+
+    async def _apply(self, name: EffectName, view: Report, effect: Effect, now: datetime) -> Effect:
+        match name:
+            case EffectName.REVIEW:
+                return await self._review(view, effect, now)
+            case EffectName.WORK:
+                return await self._work(view, effect, now)
+            case EffectName.CHECK:
+                return await self._check(view, effect, now)
+            case EffectName.COMMENT:
+                return await self._comment(view, effect, now)
+            case EffectName.PULL_REQUEST:
+                return await self._pull_request(view, effect, now)
+            case EffectName.ISSUE:
+                return await self._issue(view, effect, now)
+            case EffectName.BRANCH:
+                return await self._branch(view, effect, now)
+            case EffectName.TRIAGE:
+                return await self._triage(view, effect)
+            case _:
+                assert_never(name)
+
+    async def _review(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """The one review; GitHub never takes one back."""
+        if effect.number is not None or view.reported is None or view.agent.sha is None:
+            return effect
+        posted = await posted_review(self._world.github, view.agent, view.reported)
+        return _done(effect, posted, str(posted.number), now, head=view.agent.sha)
+
+    async def _work(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """What could not be pushed at the agent's end, asked for again like all that GitHub
+        refuses."""
+        agent, kept = view.agent, view.kept
+        if kept is None or kept.pushed or not kept.problem:
+            return effect
+        if effect.attempts == 0:  # that push was the first attempt
+            raise Refused(kept.problem, FORBIDDEN)
+        order = await checkout_order(self._world, agent)
+        again = await self._world.workspace.keep(order, kept_message(agent))
+        if not again.is_pushed:
+            raise Refused(again.problem, FORBIDDEN)
+        await self._world.store.note_kept(agent, taken_out(again, now))
+        return _as_written(replace(effect, attempts=_attempts(effect)))
+
+    async def _triage(self, view: Report, effect: Effect) -> Effect:
+        """What the agent thinks of issues; each comment is found again before it is made."""
+        if effect.state is EffectState.DONE or not view.proposed:
+            return effect
+        url = await write_proposals(self._world.github, view)
+        return replace(effect, state=EffectState.DONE, url=url or None, error="", due_at=None)
+
+    async def _check(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """The check on the head of the branch; the one on an older head is settled."""
+        agent, github = view.agent, self._github(view.agent)
+        if agent.sha is None:
+            return effect
+        repository = repository_of(agent)
+        check = CheckText(
+            name=messages.check_name(agent.id.role),
+            external_id=check_id(agent.id, agent.sha),
+            conclusion=check_conclusion(agent, view.review_refused),
+            title=messages.check_title(view),
+            summary=messages.check_summary(view),
+            buttons=buttons(agent, view.counters),
+        )
+        shown = check.summary if check.conclusion is not None else ""
+        pressed = " ".join(button.identifier for button in check.buttons)
+        content = _digest(agent.sha, check.conclusion or "", check.title, shown, pressed)
+        if effect.content == content:
+            return _as_written(effect)
+        number = effect.number
+        if number is not None and effect.detail.get("head") != agent.sha:
+            old = CheckText(
+                name=check.name,
+                external_id=check_id(agent.id, effect.detail.get("head", "")),
+                conclusion="neutral",
+                title="Superseded",
+                summary=f"The branch moved on to {agent.sha}.",
+            )
+            await github.update_check(repository, number, old)
+            number = None
+        if number is None:
+            found = await github.checks(repository, agent.sha, check.name, check.external_id)
+            number = found[0].number if found else None
+        posted = (
+            await github.create_check(repository, agent.sha, check)
+            if number is None
+            else await github.update_check(repository, number, check)
+        )
+        return _done(effect, posted, content, now, head=agent.sha)
+
+    async def _comment(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """The one comment, edited in place and not too often."""
+        agent, github = view.agent, self._github(view.agent)
+        repository = repository_of(agent)
+        body = redact(messages.progress_comment(view))
+        content = _digest(body)
+        if effect.content == content:
+            return _as_written(effect)
+        number = effect.number
+        if number is None:
+            sign = marker(agent.id, EffectName.COMMENT)
+            found = await github.comments(repository, agent.id.issue, sign)
+            number = found[0].number if found else None
+        if number is None:
+            posted = await github.comment(repository, agent.id.issue, body)
+            return _done(effect, posted, content, now)
+        if not may_edit(effect, agent, now, is_held=view.brake is not None):
+            return await self._edit_later(agent, effect, now)
+        posted = await github.edit_comment(repository, number, body)
+        edits = (*effect.edits, now)[-LATEST_EDITS:]
+        return replace(_done(effect, posted, content, now), edits=edits)
+
+    async def _edit_later(self, agent: Agent, effect: Effect, now: datetime) -> Effect:
+        due = min(instant for instant in effect.edits if now - instant < EDITS_WINDOW)
+        due += EDITS_WINDOW
+        await self._again(agent, due, now, f"edit:{due.timestamp():.0f}")
+        return replace(effect, state=EffectState.WANTED, attempts=0, due_at=due)
+
+    async def _pull_request(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """The open pull request of the agent's branch."""
+        agent, github = view.agent, self._github(view.agent)
+        if agent.pull_request is not None:
+            return effect
+        repository = repository_of(agent)
+        pull = await self._own_pull_request(agent)
+        if pull is None:
+            try:
+                pull = await github.open_pull_request(
+                    repository,
+                    branch=agent.branch,
+                    base=agent.default_branch,
+                    title=messages.pull_request_title(agent),
+                    body=redact(messages.pull_request_body(view)),
+                )
+            except Refused:  # one that was in flight when a process died may have landed now
+                pull = await self._own_pull_request(agent)
+                if pull is None:
+                    raise
+        await self._world.store.note_pull_request(agent.id, pull.number)
+        return _done(effect, Posted(pull.number, pull.url, ""), str(pull.number), now)
+
+    async def _own_pull_request(self, agent: Agent) -> PullRequest | None:
+        pulls = await self._world.github.pull_requests(repository_of(agent), agent.branch)
+        return next(
+            (pull for pull in pulls if pull.is_open or _was_merged_at(pull, agent.sha)), None
+        )
+
+    async def _branch(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """The branch of merged work goes; looked at once."""
+        agent = view.agent
+        if effect.state is EffectState.DONE or agent.pull_request is None:
+            return effect
+        pull = await self._world.github.pull_request(repository_of(agent), agent.pull_request)
+        became = await clean_branch(self._world, agent, pull)
+        return _done(effect, Posted(pull.number, pull.url, ""), became, now)
+
+    async def _issue(self, view: Report, effect: Effect, now: datetime) -> Effect:
+        """One open needs-human issue an original issue; a second agent's trip is added to it. It
+        is edited where the work has come to GitHub only after it."""
+        agent, github = view.agent, self._github(view.agent)
+        if effect.number is not None and effect.detail.get("head", agent.sha) == agent.sha:
+            return effect
+        repository = repository_of(agent)
+        sign = marker(agent.id, EffectName.ISSUE)
+        issues = await escalation_issues(
+            self._world, github, repository, agent.repository_id, agent.id.issue
+        )
+        own = next((issue for issue in issues if sign in issue.body), None)
+        if own is not None:
+            if effect.number is not None:
+                body = redact(messages.escalation_body(view))
+                await github.edit_issue(repository, own.number, body=body)
+            return _done(effect, own, own.url, now, head=agent.sha)
+        shared = next((issue for issue in issues if issue.is_open), None)
+        if shared is not None:
+            return await self._add_to(repository, shared, view, effect, now)
+        rules = agent.assignment.escalation
+        posted = await github.open_issue(
+            repository,
+            messages.escalation_title(agent),
+            redact(messages.escalation_body(view)),
+            tuple(dict.fromkeys((NEEDS_HUMAN, *rules.labels))),
+            rules.assignees,
+        )
+        return _done(effect, posted, posted.url, now, head=agent.sha)
+
+    async def _add_to(
+        self,
+        repository: Repository,
+        shared: Posted,
+        view: Report,
+        effect: Effect,
+        now: datetime,
+    ) -> Effect:
+        sign = marker(view.agent.id, EffectName.ISSUE)
+        github = self._github(view.agent)
+        found = await github.comments(repository, shared.number, sign)
+        words = redact(messages.escalation_section(view))
+        if not found:
+            posted = await github.comment(repository, shared.number, words)
+        elif effect.number is None:
+            posted = found[0]
+        else:
+            posted = await github.edit_comment(repository, found[0].number, words)
+        there = replace(posted, number=shared.number)
+        return _done(effect, there, posted.url, now, head=view.agent.sha)
+
+    async def _put_off(self, agent: Agent, effect: Effect, put_off: Paced, now: datetime) -> bool:
+        """Nothing was tried: what counts then is what the agent is by then."""
+        attempts = 0 if effect.state is EffectState.DONE else effect.attempts
+        due = put_off.resets_at
+        waiting = replace(
+            effect, state=EffectState.WANTED, attempts=attempts, error=str(put_off), due_at=due
+        )
+        await self._world.store.save_effect(agent.id, waiting)
+        await self._again(agent, due, now, f"paced:{effect.name}")
+        return False
+
+    async def _failed(
+        self, agent: Agent, effect: Effect, error: GitHubFailed, now: datetime
+    ) -> bool:
+        attempts = _attempts(effect)
+        decision = after(failure_of(error), attempts, now)
+        due: datetime | None = None
+        match decision:
+            case RetryAt(at=at):
+                state, due = EffectState.WANTED, at
+                await self._again(agent, at, now, f"retry:{effect.name}:{attempts}")
+            case GiveUp():
+                state, refusals = EffectState.REFUSED, _refusals(effect) + 1
+                due = ask_again(refusals, now)  # reconciliation will
+                effect = replace(effect, detail={**effect.detail, REFUSALS: str(refusals)})
+            case _:
+                assert_never(decision)
+        failed = replace(
+            effect, state=state, attempts=attempts, error=redact(str(error)), due_at=due
+        )
+        await self._world.store.save_effect(agent.id, failed)
+        self._log(agent, failed)
+        return state is EffectState.REFUSED
+
+    async def _again(self, agent: Agent, at: datetime, now: datetime, occasion: str) -> None:
+        delay = max((at - now) / timedelta(seconds=1), 0.1)
+        stamp = f"{occasion}:{agent.state}:{agent.segment}:{at.timestamp():.0f}"
+        await self._world.engine.enqueue(Work.to_publish(agent.id, stamp, delay))
+
+    def _log(self, agent: Agent, effect: Effect) -> None:
+        log.info(
+            "effect",
+            extra={
+                "agent": str(agent.id),
+                "role": agent.id.role,
+                "issue": agent.id.issue,
+                "effect": effect.name.value,
+                "state": effect.state.value,
+                "url": effect.url,
+                "error": effect.error,
+            },
+        )
+
+
+def _as_written(effect: Effect) -> Effect:
+    """What was last written is what is wanted now, whatever was wanted meanwhile."""
+    kept = {key: value for key, value in effect.detail.items() if key != REFUSALS}
+    return replace(effect, state=EffectState.DONE, error="", due_at=None, detail=kept)
+
+
+def _done(
+    effect: Effect, posted: Posted, content: str, now: datetime, head: str | None = None
+) -> Effect:
+    """The effect after a write; a new item has to be looked at for doubles once more."""
+    detail = dict(_as_written(effect).detail)
+    if posted.number != effect.number:
+        detail = {"at": now.isoformat()}
+    if head is not None:
+        detail["head"] = head
+    return replace(
+        effect,
+        state=EffectState.DONE,
+        url=posted.url,
+        number=posted.number,
+        content=content,
+        attempts=_attempts(effect),
+        error="",
+        due_at=None,
+        detail=detail,
+    )
+
+
+def _is_due(effect: Effect, view: Report, now: datetime) -> bool:
+    """What GitHub has limited waits for its time; what only kept its pace, behind what is urgent,
+    does not wait once it is urgent itself."""
+    if effect.due_at is None or now >= effect.due_at:
+        return True
+    has_failed = effect.attempts > 0 and effect.state is not EffectState.REFUSED
+    return (is_urgent(view.agent) or view.brake is not None) and not has_failed
+
+
+def _refusal(review: Effect | None) -> str:
+    """Why GitHub does not take a review."""
+    return review.error if review is not None and review.state is EffectState.REFUSED else ""
+
+
+def _refusals(effect: Effect) -> int:
+    """How often GitHub has refused it in a row."""
+    return int(effect.detail.get(REFUSALS, "0"))
+
+
+def _attempts(effect: Effect) -> int:
+    """At the present write, with the one just made; what is done begins anew."""
+    return 1 if effect.state is EffectState.DONE else effect.attempts + 1
+
+
+def _was_merged_at(pull: PullRequest, sha: str | None) -> bool:
+    """Whether somebody merged this very work before the number of the request was noted."""
+    return pull.is_merged and pull.head_sha == sha
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def extra(found: Sequence[Posted], keep: int | None) -> Sequence[Posted]:
+    """All but the one to keep: the one that is known, else the oldest."""
+    known = [posted.number for posted in found]
+    kept = keep if keep in known else (known[0] if known else None)
+    return [posted for posted in found if posted.number != kept]

@@ -1,0 +1,29 @@
+"""What was written to GitHub is looked at once more for what came to it meanwhile."""
+
+from app.core.agent import AgentId
+from app.ports import Work
+from app.services.effects.publisher import Publisher
+from app.services.steering.feedback import Feedback
+from app.services.world import World
+
+
+class Publishing:
+    """Handles `WorkKind.EFFECTS`."""
+
+    def __init__(self, world: World, publisher: Publisher, feedback: Feedback) -> None:
+        self._world = world
+        self._publisher = publisher
+        self._feedback = feedback
+
+    async def handle(self, work: Work) -> None:
+        """Publish the agent that `work` names. Checks judge its branch from the push on, before
+        it has a pull request by which they would be told to it."""
+        agent_id = AgentId.parse(work.subject)
+        had_one = await self._pull_request(agent_id) is not None
+        await self._publisher.publish(agent_id)
+        if not had_one and await self._pull_request(agent_id) is not None:
+            await self._feedback.fell_asleep(agent_id)
+
+    async def _pull_request(self, agent_id: AgentId) -> int | None:
+        agent = await self._world.store.agent(agent_id)
+        return None if agent is None else agent.pull_request

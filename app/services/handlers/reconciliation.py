@@ -1,0 +1,387 @@
+"""Reconciliation: compare the registry with the world, and repair. The third enforcement layer.
+
+Everything here is decided from state, never from events (promise 10), and a second pass over an
+unchanged world changes nothing. One agent's trouble with GitHub does not stop the pass.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Final
+
+from app.core.agent import Agent, AgentId, EffectName, EffectState
+from app.core.counters import fold
+from app.core.deadlines import overdue, review_is_over, waits_since
+from app.core.events import Waits
+from app.core.lifecycle import FINAL, LIVE, State
+from app.ports import (
+    GitHubFailed,
+    Look,
+    NoAccess,
+    Pass,
+    RateLimited,
+    Repository,
+    Work,
+)
+from app.services.configuration.adapting import Adapting
+from app.services.configuration.moved_repositories import Moving
+from app.services.drain import Drain
+from app.services.effects.needs_human import NeedsHuman
+from app.services.effects.publisher import Publisher
+from app.services.money.alerts import Alerting
+from app.services.money.funding import Money
+from app.services.moves.brakes import LIFTED, Braking
+from app.services.moves.closing import Closing
+from app.services.moves.stopping import Stopping
+from app.services.reconciling.doubles import IN_FLIGHT, Doubles
+from app.services.reconciling.repairs import Repairs
+from app.services.reconciling.repository import Looking
+from app.services.reconciling.request_budget import Purse, Share
+from app.services.reconciling.reviews import Judging
+from app.services.segment.sub_agent_rows import SubAgents
+from app.services.starting.put_off import WaitingStarts
+from app.services.steering.access import Access
+from app.services.world import World, segment_marker
+
+LOOKED_AT_FOR: Final = timedelta(days=1)
+"""How long after its last change an agent's effects are looked at for doubles."""
+WORKSPACES_KEPT_FOR: Final = timedelta(days=7)
+SESSIONS_KEPT_FOR: Final = timedelta(days=30)
+"""Conversations of final agents, for whoever triages."""
+COMMANDS_KEPT_FOR: Final = timedelta(days=90)
+"""Who told Squadron what: for audit, and so that an edited comment runs nothing twice."""
+TIDY: Final = "tidy"
+"""Why a pass runs that also tidies up; once a day."""
+ADAPT: Final = "adapt"
+"""Why a pass runs that looks at what limits should be instead; once a week."""
+
+FULL_LOOKS_REQUESTS: Final = 100
+"""What a pass spends on full looks, one after the other, besides those at new repositories. So
+what only they find (an issue that was deleted) is found within some passes."""
+
+log = logging.getLogger("squadron.reconcile")
+
+
+@dataclass(slots=True)
+class _Looked:
+    """What one pass has looked at."""
+
+    full_looks_requests: int = FULL_LOOKS_REQUESTS
+    agents: int = 0
+    fully: int = 0
+    briefly: int = 0
+    tips: Mapping[str, str] = field(default_factory=dict)
+    """As `Listed` has them."""
+    limited: set[int] = field(default_factory=set)
+    """Installations that GitHub lets us ask nothing for a while."""
+
+
+class Reconciliation:
+    """Handles `WorkKind.RECONCILIATION`."""
+
+    def __init__(
+        self,
+        world: World,
+        closing: Closing,
+        stopping: Stopping,
+        waiting_starts: WaitingStarts,
+        publisher: Publisher,
+        money: Money,
+        alerting: Alerting,
+        sub_agents: SubAgents,
+        adapting: Adapting,
+        needs_human: NeedsHuman,
+        judging: Judging,
+        access: Access,
+        looking: Looking,
+        braking: Braking,
+        moving: Moving,
+        drain: Drain,
+    ) -> None:
+        self._world = world
+        self._closing = closing
+        self._stopping = stopping
+        self._waiting_starts = waiting_starts
+        self._publisher = publisher
+        self._money = money
+        self._alerting = alerting
+        self._sub_agents = sub_agents
+        self._adapting = adapting
+        self._needs_human = needs_human
+        self._judging = judging
+        self._access = access
+        self._looking = looking
+        self._braking = braking
+        self._doubles = Doubles(world)
+        self._moving = moving
+        self._drain = drain
+
+    async def handle(self, work: Work) -> None:
+        """One pass, for the engine."""
+        if work.subject == ADAPT:
+            await self._adapting.week()
+            return
+        begun_at, looked, repairs = self._world.clock.now(), _Looked(), Repairs()
+        if work.subject == LIFTED:  # what was refused under the brake is wanted still
+            looked.full_looks_requests = Share.LOOKS
+            self._looking.forget()
+        with self._world.github.counted() as spent:
+            purse = Purse(spent, self._drain)
+            await self._run(looked, repairs, purse)
+        if work.subject == TIDY:
+            await self._tidy_up()
+        now = self._world.clock.now()
+        done = Pass(
+            why=work.subject,
+            ended_at=now,
+            seconds=round((now - begun_at).total_seconds(), 3),
+            agents=looked.agents,
+            repositories=looked.fully + looked.briefly,
+            looked_at_fully=looked.fully,
+            repairs=len(repairs.done),
+            requests=spent.requests,
+            unchanged=spent.unchanged,
+            token_requests=spent.for_tokens,
+            put_off=dict(purse.put_off),
+        )
+        await self._world.store.save_pass(done)
+        log.info("reconciled", extra=asdict(done))
+
+    async def _run(self, looked: "_Looked", repairs: Repairs, purse: Purse) -> None:
+        """One pass over all live agents, all repositories, and all unfinished effects."""
+        for agent in await self._world.store.agents(states=LIVE):
+            if not purse.holds(Share.AGENTS):
+                purse.leave(Share.AGENTS)
+                continue
+            looked.agents += 1
+            await self._guarded(str(agent.id), partial(self._agent, agent, repairs))
+        await self._guarded("budgets", partial(self._budgets, repairs, purse))
+        await self._guarded("repositories", partial(self._look_around, looked, repairs, purse))
+        for agent in await self._judging.in_turn(purse, looked.limited):
+            repairs.note("told of its pull request", agent)
+        await self._guarded("needs-human issues", partial(self._decided, repairs, purse))
+        await self._publish(repairs, purse)
+        for repair in repairs.done:
+            log.info("repaired", extra={"repair": repair})
+
+    async def _publish(self, repairs: Repairs, purse: Purse) -> None:
+        """What is not on GitHub yet, and what is there twice."""
+        now = self._world.clock.now()
+        for agent_id in await self._world.store.agents_with_due_effects(now):
+            if not purse.holds(Share.EFFECTS):
+                purse.leave(Share.EFFECTS)
+                continue
+            await self._guarded(str(agent_id), partial(self._publisher.publish, agent_id))
+            repairs.note(f"effects of {agent_id}")
+        for agent in await self._world.store.agents(changed_since=now - LOOKED_AT_FOR):
+            if not purse.holds(Share.DOUBLES):
+                purse.leave(Share.DOUBLES)
+                continue
+            await self._guarded(str(agent.id), partial(self._unpublished, agent, repairs))
+            await self._guarded(str(agent.id), partial(self._doubles.look, agent, repairs))
+
+    async def _budgets(self, repairs: Repairs, purse: Purse) -> None:
+        """Free what ended agents still hold, start what waited for it, tell what is unusual."""
+        if settled := await self._money.settle_open():
+            repairs.note(f"settled {settled} agents with the ledger")
+        if started := await self._waiting_starts.look(lambda: purse.holds(Share.AGENTS)):
+            repairs.note(f"started {started} agents that were put off")
+        await self._alerting.look()
+
+    async def _decided(self, repairs: Repairs, purse: Purse) -> None:
+        if closed := await self._needs_human.look(purse):
+            repairs.note(f"closed {closed} needs-human issues with their originals")
+
+    async def _guarded(self, what: str, action: Callable[[], Awaitable[object]]) -> None:
+        """One thing's trouble with GitHub is logged and left to the next pass."""
+        try:
+            await action()
+        except GitHubFailed as error:
+            log.warning("not reconciled: %s", error, extra={"what": what})
+
+    async def _agent(self, agent: Agent, repairs: Repairs) -> None:
+        if agent.parent is not None:
+            await self._sub_agent(agent, AgentId.parse(agent.parent), repairs)
+            return
+        if agent.taken_away_at is not None:
+            await self._taken_away(agent, repairs)
+            return
+        match agent.state:
+            case State.ACTIVE:
+                await self._active(agent, repairs)
+            case State.QUEUED:
+                await self._queued(agent, repairs)
+            case _:
+                await self._waiting(agent, repairs)
+
+    async def _sub_agent(self, child: Agent, parent_id: AgentId, repairs: Repairs) -> None:
+        """Its parent ends it, in this segment or at the start of the next; who neither works nor
+        will, has forgotten it."""
+        parent = await self._world.store.agent(parent_id)
+        if parent is not None:
+            is_at_work = parent.state in (State.ACTIVE, State.QUEUED)
+            if is_at_work or self._world.clock.now() - parent.updated_at < IN_FLIGHT:
+                return
+        if await self._sub_agents.abandon(child, "its process died"):
+            repairs.note("ended a sub-agent that nobody runs", child)
+
+    async def _taken_away(self, agent: Agent, repairs: Repairs) -> None:
+        """Its segment ends it, or whoever took it away, unless their process died."""
+        if agent.state is State.ACTIVE:
+            if await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id):
+                return
+            marker = segment_marker(self._world, agent.id, agent.segment)
+            await self._world.processes.kill_marked(marker)
+        if await self._closing.end_taken_away(agent.id):
+            repairs.note("cancelled", agent)
+
+    async def _active(self, agent: Agent, repairs: Repairs) -> None:
+        pending = await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id)
+        alive = agent.worker is not None and await self._world.engine.is_alive(agent.worker)
+        if not pending:
+            if await self._closing.requeue(agent, "its worker is gone"):
+                repairs.note("requeued", agent)
+        elif alive:
+            await self._overdue(agent, repairs)
+
+    async def _queued(self, agent: Agent, repairs: Repairs) -> None:
+        is_pending = await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id)
+        if is_pending or await self._braking.hold_back(agent.id, agent.segment):
+            return
+        if await self._braking.let_on(agent):
+            repairs.note("let on", agent)
+        elif await self._closing.requeue(agent, "its work was lost"):
+            repairs.note("requeued", agent)
+
+    async def _waiting(self, agent: Agent, repairs: Repairs) -> None:
+        if await self._overdue(agent, repairs):
+            return
+        apart = await self._braking.time_under(agent, agent.updated_at)
+        is_over = review_is_over(agent, self._world.clock.now(), apart)
+        if is_over and await self._closing.finish(agent, "The review was waited for long enough."):
+            repairs.note("review over", agent)
+
+    async def _overdue(self, agent: Agent, repairs: Repairs) -> bool:
+        counters = fold(await self._world.store.log(agent.id))
+        apart = await self._braking.time_under(agent, waits_since(agent, counters))
+        trip = overdue(agent, counters, self._world.clock.now(), apart)
+        if trip is None:
+            return False
+        if agent.state is State.ACTIVE:
+            is_stopped = await self._stopping.escalate(agent, trip)
+        else:
+            is_stopped = await self._closing.escalate(agent, trip, "") is not None
+        if is_stopped:
+            repairs.note(f"escalated ({trip.limit})", agent)
+        return True
+
+    async def _look_around(self, looked: "_Looked", repairs: Repairs, purse: Purse) -> None:
+        """Every repository, within a bound: what is left has its turn in the next pass.
+
+        Some are looked at fully, those that were not for longest; the others for what is new.
+        """
+        spent = purse.spent
+        listed = await self._world.github.repositories()
+        looked.tips = listed.tips
+        for installation, error in listed.unlisted.items():
+            log.warning("not reconciled: %s", error, extra={"installation": installation})
+        for moved in await self._moving.follow(listed.repositories):
+            repairs.note(f"followed {moved}")
+        for agent in await self._access.lost(listed):
+            repairs.note("stopped, for it lost access", agent)
+        left, seen = [*listed.repositories.values()], await self._world.store.looks()
+        begun_at = spent.requests
+        for repository in sorted(left, key=lambda one: _last(seen, one, fully=True)):
+            is_new = repository.full_name not in seen
+            if not is_new and spent.requests - begun_at >= looked.full_looks_requests:
+                break
+            if not purse.holds(Share.LOOKS):
+                break
+            left.remove(repository)
+            looked.fully += await self._look(repository, seen, looked, repairs, purse, is_full=True)
+        left.sort(key=lambda one: _last(seen, one, fully=False))
+        while left and purse.holds(Share.LOOKS):
+            repository = left.pop(0)
+            looked.briefly += await self._look(
+                repository, seen, looked, repairs, purse, is_full=False
+            )
+        purse.leave(Share.LOOKS, len(left))
+
+    async def _look(
+        self,
+        repository: Repository,
+        seen: Mapping[str, Look],
+        looked: "_Looked",
+        repairs: Repairs,
+        purse: Purse,
+        *,
+        is_full: bool,
+    ) -> bool:
+        """Look at one; False if GitHub did not let us. At a limit the others of the same
+        installation are left alone."""
+        name = repository.full_name
+        if repository.installation_id not in looked.limited:
+            tip = looked.tips.get(name, "")
+            try:
+                await self._looking.look(
+                    repository,
+                    seen.get(name),
+                    tip=tip,
+                    is_full=is_full,
+                    repairs=repairs,
+                    purse=purse,
+                )
+            except NoAccess as why:
+                for agent in await self._access.stop(repository, why):
+                    repairs.note("stopped, for it lost access", agent)
+            except RateLimited as limited:
+                looked.limited.add(repository.installation_id)
+                log.warning("not reconciled: %s", limited, extra={"what": name})
+            except GitHubFailed as error:
+                log.warning("not reconciled: %s", error, extra={"what": name})
+            else:
+                return True
+        purse.leave(Share.LOOKS)
+        return False
+
+    async def _unpublished(self, agent: Agent, repairs: Repairs) -> None:
+        """An end, a pause, or a handing over, of which GitHub does not know: its publication was
+        lost.
+
+        What is due later has its own time, and so has what GitHub refused.
+        """
+        if self._world.clock.now() - agent.updated_at < IN_FLIGHT:
+            return  # it is being published
+        before = await self._world.store.effects(agent.id)
+        no_request = agent.waits_for is Waits.REVIEW and EffectName.PULL_REQUEST not in before
+        is_settled = all(effect.state is EffectState.DONE for effect in before.values())
+        is_told_last = agent.is_final or agent.state is State.PAUSED
+        if is_settled and (is_told_last or no_request):
+            await self._publisher.publish(agent.id)
+            if await self._world.store.effects(agent.id) != before:
+                repairs.note("published", agent)
+
+    async def _tidy_up(self) -> None:
+        """Give back the disk of agents that are long finished: the clone if all of the work is
+        pushed, later the session too."""
+        now = self._world.clock.now()
+        await self._world.setups.tidy(now)
+        await self._world.store.forget_commands(now - COMMANDS_KEPT_FOR)
+        long_ago = now - WORKSPACES_KEPT_FOR
+        for agent in await self._world.store.agents(states=FINAL):
+            if agent.updated_at < long_ago and not await self._world.workspace.remove(
+                str(agent.id)
+            ):
+                log.warning("workspace kept: not all is pushed", extra={"agent": str(agent.id)})
+            if agent.updated_at < now - SESSIONS_KEPT_FOR:
+                await self._world.workspace.forget_session(str(agent.id))
+
+
+def _last(seen: Mapping[str, Look], repository: Repository, *, fully: bool) -> datetime:
+    """When a repository was looked at last; longest ago if it never was."""
+    look = seen.get(repository.full_name)
+    if look is None:
+        return datetime.min.replace(tzinfo=UTC)
+    return look.fully_at if fully else look.looked_at

@@ -1,0 +1,243 @@
+"""Segments of agents: begin one, run it, and close it according to how it ended.
+
+A segment may run again from its start: after `kill -9` the engine calls `run` once more, the
+killed attempt's orphans are ended first, and the same workspace and session go on.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import Final, assert_never
+
+from app.core.agent import Agent, AgentId
+from app.core.counters import fold
+from app.core.deadlines import deaths
+from app.core.events import (
+    AgentEvent,
+    Cause,
+    ClosingTool,
+    Layer,
+    Reported,
+    SegmentEnded,
+    Slept,
+    Trip,
+    TurnAsked,
+    Woken,
+)
+from app.ports import (
+    Idle,
+    Report,
+    ReportedBlocked,
+    ReportedComplete,
+    ReviewSubmitted,
+    Work,
+)
+from app.services.effects.publisher import Publisher
+from app.services.moves.brakes import Braking
+from app.services.moves.closing import Closing
+from app.services.moves.stopping import Stopping
+from app.services.segment.attempt import Segment, Stops
+from app.services.segment.gate import BreakerGate
+from app.services.segment.open_issue import Opening
+from app.services.segment.sub_agent_rows import SubAgents
+from app.services.segment.supervision import Died, Ended, Failed, Result, Stop, Stopped
+from app.services.steering.feedback import Feedback
+from app.services.world import World, segment_marker
+
+MOST_DEATHS: Final = 3
+"""Deaths of one stretch's runtime or worker after which a human decides (DESIGN section 2)."""
+FIRST_PAUSE_SECONDS: Final = 5.0
+"""Between the first death of a runtime and the next attempt; doubled after the second."""
+
+log = logging.getLogger("squadron.agents")
+
+
+class Segments:
+    """Handles `WorkKind.SEGMENT`."""
+
+    def __init__(
+        self,
+        world: World,
+        closing: Closing,
+        stopping: Stopping,
+        publisher: Publisher,
+        sub_agents: SubAgents,
+        braking: Braking,
+        stops: Stops,
+        opening: Opening,
+        feedback: Feedback,
+    ) -> None:
+        self._world = world
+        self._closing = closing
+        self._stopping = stopping
+        self._publisher = publisher
+        self._braking = braking
+        self._stops = stops
+        self._sub_agents = sub_agents
+        self._opening = opening
+        self._feedback = feedback
+
+    async def run(self, work: Work) -> None:
+        """Run the segment that `work` names, if it is still the agent's present one."""
+        agent_id = AgentId.parse(work.subject)
+        await self._run(agent_id, work)
+        await self._closing.end_taken_away(agent_id)
+
+    async def _run(self, agent_id: AgentId, work: Work) -> None:
+        world = self._world
+        is_held = await self._braking.hold_back(agent_id, work.segment)
+        agent = (
+            None
+            if is_held
+            else await world.store.begin_segment(
+                agent_id, work.segment, world.worker, world.clock.now()
+            )
+        )
+        for segment in range(max(work.segment - 1, 0), work.segment + 1):  # what was killed left
+            await world.processes.kill_marked(segment_marker(world, agent_id, segment))
+        if agent is None:
+            await self._closing.keep_after_the_end(agent_id)
+            return
+        log.info("segment started", extra={"agent": str(agent.id), "segment": agent.segment})
+        history = await world.store.log(agent.id)
+        left = await self._sub_agents.settle(agent, fold(history), "its process died")
+        if left:
+            if not await world.store.append(agent.id, agent.segment, len(history) + 1, left):
+                return
+            history = [*history, *left]
+        trip = fold(history).trip
+        if trip is None and deaths(history) >= MOST_DEATHS:
+            trip = self._death(history)
+        if trip is not None:
+            await self._closing.escalate(agent, trip, "")
+            return
+        if (hold := fold(history).hold) is not None:
+            await self._closing.pause(agent, hold)
+            return
+        if (report := _unanswered_report(history)) is not None:
+            await self._close_by_agent(agent, report)
+            return
+        if await self._braking.is_held(agent):
+            await self._braking.interrupt(agent, "")
+            return
+        gate = BreakerGate.going_on(world, agent, history)
+        present = Segment(
+            world,
+            agent,
+            gate,
+            history,
+            self._closing,
+            self._stops,
+            self._sub_agents,
+            self._opening,
+        )
+        result = await present.run()
+        await world.processes.kill_marked(segment_marker(world, agent_id, work.segment))
+        await self._close(agent, gate, result)
+
+    async def _close(self, agent: Agent, gate: BreakerGate, result: Result) -> None:
+        match result:
+            case Ended(end=end):
+                await self._close_by_agent(agent, end)
+            case Stopped(why=why, summary=summary):
+                await self._close_by_stop(agent, gate, why, summary)
+            case Failed(cause=Cause.NO_ACCESS, reason=reason):
+                await self._closing.wait_for_access(agent, reason)
+            case Failed(cause=cause, reason=reason):
+                await self._closing.escalate(agent, self._failure(cause, reason), "")
+            case Died(reason=reason):
+                await self._died(agent, reason)
+            case _:
+                assert_never(result)
+
+    async def _close_by_agent(self, agent: Agent, end: Report | Idle) -> None:
+        match end:
+            case ReportedComplete(summary=summary):
+                await self._closing.complete(agent, summary)
+            case ReviewSubmitted(summary=summary):
+                await self._publisher.post_review(agent.id)
+                await self._closing.reviewed(agent, summary)
+            case ReportedBlocked(reason=reason, blocked_by=blockers):
+                await self._closing.block(agent, reason, blockers)
+            case Idle(text=text):
+                await self._closing.ask_people(agent, text or "The agent stopped without a word.")
+            case _:
+                assert_never(end)
+        await self._feedback.fell_asleep(agent.id)
+
+    async def _close_by_stop(
+        self, agent: Agent, gate: BreakerGate, why: Stop, summary: str
+    ) -> None:
+        match why:
+            case Stop.TRIPPED:
+                trip = gate.counters.trip
+                assert trip is not None, "a segment stops as tripped only after the event"
+                await self._closing.escalate(agent, trip, summary)
+            case Stop.HELD:
+                hold = gate.counters.hold
+                assert hold is not None, "a segment stops as held only after the event"
+                await self._closing.pause(agent, hold)
+            case Stop.DRAINED | Stop.PARENT:
+                await self._closing.interrupt(agent, summary, "the service was stopped")
+            case Stop.BRAKED:
+                await self._braking.interrupt(agent, summary)
+            case Stop.SUPERSEDED:
+                log.info("segment was taken over", extra={"agent": str(agent.id)})
+                if not await self._stopping.end(agent.id):
+                    await self._closing.keep_after_the_end(agent.id)
+            case _:
+                assert_never(why)
+
+    async def _died(self, agent: Agent, reason: str) -> None:
+        """Give the slot back, try again later; after the last death the next start escalates."""
+        before = deaths(await self._world.store.log(agent.id))
+        is_last = before + 1 >= MOST_DEATHS
+        pause_seconds = 0.0 if is_last else FIRST_PAUSE_SECONDS * 2**before
+        log.warning(
+            "the runtime died (%d of %d): %s",
+            before + 1,
+            MOST_DEATHS,
+            reason,
+            extra={"agent": str(agent.id), "segment": agent.segment},
+        )
+        await self._closing.try_again(agent, reason, pause_seconds)
+
+    def _failure(self, cause: Cause, reason: str) -> Trip:
+        return Trip(
+            limit=cause.value,
+            observed=None,
+            maximum=None,
+            layer=Layer.HOOK,
+            at=self._world.clock.now(),
+            reason=reason,
+        )
+
+    def _death(self, history: Sequence[AgentEvent]) -> Trip:
+        said = [e.why for e in history if isinstance(e, SegmentEnded) and e.died]
+        last = f" Its last words: {said[-1]}" if said else ""
+        return Trip(
+            limit=Cause.RUNTIME_DIED.value,
+            observed=MOST_DEATHS,
+            maximum=MOST_DEATHS,
+            layer=Layer.HOOK,
+            at=self._world.clock.now(),
+            reason=f"The runtime or its worker died {MOST_DEATHS} times in a row.{last}",
+        )
+
+
+def _unanswered_report(
+    history: Sequence[AgentEvent],
+) -> Report | None:
+    """The report of an attempt that died before anything came of it."""
+    for event in reversed(history):
+        match event:
+            case Reported(tool=ClosingTool.REPORT_COMPLETE, text=text):
+                return ReportedComplete(text)
+            case Reported(tool=ClosingTool.SUBMIT_REVIEW, text=text, comments=comments):
+                return ReviewSubmitted(text, comments)
+            case Reported(tool=ClosingTool.REPORT_BLOCKED, text=text, blocked_by=blockers):
+                return ReportedBlocked(text, blockers)
+            case Slept() | Woken() | TurnAsked():
+                return None
+            case _:
+                continue
+    return None

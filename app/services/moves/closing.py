@@ -1,0 +1,400 @@
+"""The end of a segment: keep the work first, then change the state, then let the world see it.
+
+Every state change carries the work that follows from it in the same transaction, so nothing is
+forgotten when the process dies in between.
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from app.core.agent import Agent, AgentId
+from app.core.blocking import circle
+from app.core.counters import fold
+from app.core.events import (
+    AgentEvent,
+    Braked,
+    BrakeLifted,
+    Cause,
+    Finished,
+    Hold,
+    Kept,
+    Layer,
+    SegmentEnded,
+    Slept,
+    Summarised,
+    TakenAway,
+    Trip,
+    Tripped,
+    Waits,
+    Woken,
+)
+from app.core.feedback import conflict_stays_words, was_told_of_a_conflict
+from app.core.lifecycle import Signal, State
+from app.core.plan import RoleKind
+from app.core.redact import redact
+from app.core.triage import taken_along
+from app.ports import Changes, GitHubFailed, KeptWork, Work, WorkspaceFailed
+from app.services.money.funding import Money
+from app.services.moves import limit_log as limitlog
+from app.services.moves.kept_work import kept_message, taken_out
+from app.services.world import World, checkout_order, repository_of
+
+MOST_SUMMARY_CHARACTERS: Final = 8_000
+MOST_WHY_CHARACTERS: Final = 20_000
+OURSELVES: Final = "squadron"
+"""Who is named when GitHub's state, not a person, set something in motion."""
+
+log = logging.getLogger("squadron.agents")
+
+
+class Closing:
+    """Ends segments and agents; the only service that moves an agent out of ACTIVE."""
+
+    def __init__(self, world: World, money: Money) -> None:
+        self._world = world
+        self._money = money
+
+    async def complete(self, agent: Agent, summary: str) -> None:
+        """Hand over by a pull request, or complete at once if nothing was changed."""
+        kept = await self._keep(agent)
+        history = await self._world.store.log(agent.id)
+        if kept.diverged and not kept.was_told:
+            await self._tell_of_others(agent, summary, kept)
+        elif kept.diverged:
+            await self.escalate(agent, self._conflict(kept.problem), summary)
+        elif kept.conflicts and was_told_of_a_conflict(history):
+            words = conflict_stays_words(agent.default_branch, kept.conflicts)
+            await self.escalate(agent, self._conflict(words), summary)
+        elif not kept.is_pushed or (kept.problem and not kept.has_changes):
+            await self._sleep(agent, Waits.ANSWER, (), f"Done, but {kept.problem}", summary, kept)
+        elif kept.has_changes:
+            await self._sleep(agent, Waits.REVIEW, (), "handed over", summary, kept)
+        else:
+            now = self._world.clock.now()
+            await self._move(
+                agent,
+                Signal.FINISHED,
+                [*self._ended("nothing to change", summary, kept), Finished(at=now, why=summary)],
+                Changes(summary=_bounded(summary), sha=kept.verified),
+            )
+
+    async def reviewed(self, agent: Agent, summary: str) -> None:
+        """A review is posted, or will be as soon as GitHub takes it: the work is done."""
+        kept = await self._keep(agent)
+        now = self._world.clock.now()
+        ended = self._ended("review submitted", summary, kept)
+        await self._move(
+            agent,
+            Signal.FINISHED,
+            [*ended, Finished(at=now, why="The review was submitted.")],
+            Changes(summary=_bounded(summary)),
+        )
+
+    async def _tell_of_others(self, agent: Agent, summary: str, kept: KeptWork) -> None:
+        """Let the agent resolve what others pushed meanwhile; it learns of it when it goes on."""
+        asleep = await self._sleep(agent, Waits.ANSWER, (), kept.problem, summary, kept)
+        if asleep is not None:
+            await self.wake(asleep, f"Your work could not be pushed: {kept.problem}", OURSELVES)
+
+    def _conflict(self, words: str) -> Trip:
+        """What the agent was told of once and has not resolved."""
+        return Trip(
+            limit=Cause.CONFLICT.value,
+            observed=None,
+            maximum=None,
+            layer=Layer.HOOK,
+            at=self._world.clock.now(),
+            reason=words,
+        )
+
+    async def take_along(self, agent: Agent, by: AgentId) -> bool:
+        """End an agent that has not begun: another one looks at its issue."""
+        now = self._world.clock.now()
+        ended = Finished(at=now, why=taken_along(by))
+        return await self._move(agent, Signal.FINISHED, [ended], Changes()) is not None
+
+    async def block(self, agent: Agent, reason: str, blocked_by: Sequence[int]) -> None:
+        """Sleep until the blockers are closed; refuse to wait in a circle."""
+        blockers = tuple(sorted({number for number in blocked_by if number > 0}))
+        if not blockers:
+            await self.ask_people(agent, reason)
+            return
+        others = await self._world.store.agents(repository=agent.repository)
+        round_trip = circle(agent.id.issue, blockers, others)
+        if round_trip:
+            await self.escalate(agent, self._in_circle(agent, round_trip), reason)
+            return
+        kept = await self._keep(agent)
+        asleep = await self._sleep(agent, Waits.BLOCKER, blockers, reason, reason, kept)
+        if asleep is not None and not await self.open_blockers(asleep):
+            await self.wake(asleep, "All blockers were closed already.", OURSELVES)
+
+    async def ask_people(self, agent: Agent, question: str) -> None:
+        """Sleep until a trusted person answers on the issue."""
+        kept = await self._keep(agent)
+        await self._sleep(agent, Waits.ANSWER, (), question, question, kept)
+
+    async def wait_for_access(self, agent: Agent, why: str) -> Agent | None:
+        """The App is not let in: sleep until it is. Work that cannot be pushed stays on disk."""
+        kept = await self._keep(agent)
+        return await self._sleep(agent, Waits.ACCESS, (), why, "", kept)
+
+    async def interrupt(
+        self, agent: Agent, summary: str, why: str, braked: Braked | None = None
+    ) -> None:
+        """Keep the work; who works again goes on with the next segment."""
+        kept = await self._keep(agent)
+        ended = self._ended(why, summary, kept)
+        await self._move(
+            agent,
+            Signal.INTERRUPTED,
+            ended if braked is None else [*ended, braked],
+            Changes(sha=kept.verified),
+        )
+
+    async def hold_back(self, agent: Agent, braked: Braked) -> Agent | None:
+        """A brake holds an agent that waits in the queue; what it did before is kept first."""
+        if agent.sha is None:
+            return await self._move(agent, Signal.INTERRUPTED, [braked], Changes())
+        kept = await self._keep(agent)
+        events: list[AgentEvent] = [self._taken_out(kept), braked]
+        return await self._move(agent, Signal.INTERRUPTED, events, Changes(sha=kept.verified))
+
+    async def let_on(self, agent: Agent) -> Agent | None:
+        """No brake holds an agent any more that waited for that in the queue."""
+        lifted = BrakeLifted(at=self._world.clock.now())
+        return await self._move(agent, Signal.INTERRUPTED, [lifted], Changes())
+
+    async def pause(self, agent: Agent, hold: Hold) -> Agent | None:
+        """A limit asks a human: keep work and session, and wait; no clock but the pause's runs."""
+        kept = await self._keep(agent)
+        return await self._move(
+            agent,
+            Signal.NEEDS_RAISE,
+            self._ended(hold.reason, "", kept),
+            Changes(waits_for=Waits.RAISE, sha=kept.verified),
+        )
+
+    async def requeue(self, agent: Agent, why: str) -> Agent | None:
+        """Nobody works on the present segment any more: go on with the next one.
+
+        It ended when it was last heard of, so that the time without a worker is not counted.
+        """
+        last_heard = fold(await self._world.store.log(agent.id)).clock
+        ended = SegmentEnded(at=last_heard or self._world.clock.now(), why=why, died=True)
+        return await self._move(agent, Signal.INTERRUPTED, [ended], Changes())
+
+    async def try_again(self, agent: Agent, why: str, pause_seconds: float) -> None:
+        """Its runtime died: go on with the next segment after a pause that holds no slot."""
+        ended = SegmentEnded(at=self._world.clock.now(), why=why, died=True)
+        await self._move(agent, Signal.INTERRUPTED, [ended], Changes(pause_seconds=pause_seconds))
+
+    async def escalate(self, agent: Agent, trip: Trip, summary: str) -> Agent | None:
+        """Stop an agent for good. Whichever layer saw it first, this runs once.
+
+        An agent trips at most once: what its log says already counts, not what was seen later.
+        """
+        kept = await self._keep_or_branch(agent)
+        history = await self._world.store.log(agent.id)
+        first = fold(history).trip
+        trips = [] if first is not None else [Tripped(at=self._world.clock.now(), trip=trip)]
+        trip = first or trip
+        moved = await self._move(
+            agent,
+            Signal.TRIPPED,
+            [*trips, *self._ended(trip.reason, summary, kept)],
+            Changes(
+                trip=trip,
+                summary=_bounded(summary or _said_before(history)),
+                sha=kept.verified,
+            ),
+        )
+        for event in trips if moved else ():
+            limitlog.tell(agent, fold((*history, event)), event)
+        return moved
+
+    async def cancel(
+        self, agent: Agent, why: str, said: str = "", since: datetime | None = None
+    ) -> Agent | None:
+        """A human took the work away; None if the agent has moved on. `said` names the words that
+        told so; `since`: when it happened on GitHub.
+
+        From here on it cannot begin or go on, whoever dies. What runs is stopped before anything
+        is pushed: a remote that hangs must not let it work on. So who is ACTIVE is ended by its
+        own segment, as soon as that has stopped.
+        """
+        taken = agent
+        if agent.taken_away_at is None:
+            told = TakenAway(at=self._world.clock.now(), why=why, said=said, since=since)
+            marked = await self._world.store.take_away(agent, told)
+            if marked is None:
+                return None
+            taken = marked
+            await self._world.engine.enqueue(Work.to_publish(agent.id, "taken away"))
+        return taken if taken.state is State.ACTIVE else await self.end_taken_away(taken.id)
+
+    async def end_taken_away(self, agent_id: AgentId) -> Agent | None:
+        """Keep the work of an agent that was taken away, and of which nothing runs any more, so
+        that the check stands on its head; then it is CANCELLED. None if there is nothing to end."""
+        agent = await self._world.store.agent(agent_id)
+        if agent is None or agent.is_final or agent.taken_away_at is None:
+            return None
+        history = await self._world.store.log(agent_id)
+        told = next(event for event in history if isinstance(event, TakenAway))
+        kept = await self._keep(agent)
+        now = self._world.clock.now()
+        ended = Finished(at=now, why=told.why, said=told.said, since=told.since)
+        return await self._move(
+            agent,
+            Signal.TAKEN_AWAY,
+            [*self._ended("cancelled", "", kept), ended],
+            Changes(sha=kept.verified),
+        )
+
+    async def keep_after_the_end(self, agent_id: AgentId) -> None:
+        """Keep what an agent did between its end from outside and the end of its last process.
+
+        A running segment calls this when it sees that its agent was moved on.
+        """
+        agent = await self._world.store.agent(agent_id)
+        if agent is None or not agent.is_final:
+            return
+        kept = await self._keep(agent)
+        if kept.is_pushed and kept.sha is not None and kept.sha != agent.sha:
+            await self._world.store.note_head(agent.id, None, kept.sha)
+            await self._world.engine.enqueue(Work.to_publish(agent.id, f"kept:{kept.sha}"))
+
+    async def finish(
+        self, agent: Agent, why: str, since: datetime | None = None
+    ) -> Agent | None:
+        """Merged, `since` then, or waited for long enough."""
+        ended = Finished(at=self._world.clock.now(), why=why, since=since)
+        return await self._move(agent, Signal.FINISHED, [ended], Changes())
+
+    async def wake(
+        self,
+        agent: Agent,
+        why: str,
+        by: str,
+        said: str | None = None,
+        feedback: tuple[str, ...] = (),
+    ) -> Agent | None:
+        """Queue a sleeping agent's next segment; `said` names the words that did it, `feedback`
+        what of its pull request makes it a round of review."""
+        now, why = self._world.clock.now(), why[:MOST_WHY_CHARACTERS]
+        return await self._move(
+            agent,
+            Signal.WOKEN,
+            [Woken(at=now, why=why, by=by, said=said, feedback=feedback)],
+            Changes(),
+        )
+
+    async def open_blockers(self, agent: Agent) -> tuple[int, ...]:
+        """Which of the agent's blockers are still open. May raise `GitHubFailed`."""
+        repository = repository_of(agent)
+        still_open = []
+        for number in agent.blocked_by:
+            issue = await self._world.github.issue(repository, number)
+            if issue is not None and issue.is_open:
+                still_open.append(number)
+        return tuple(still_open)
+
+    async def _keep(self, agent: Agent) -> KeptWork:
+        if agent.assignment.kind is RoleKind.REVIEW:
+            return KeptWork(None, False)  # it reads somebody else's work: nothing leaves its clone
+        try:
+            present = await self._world.store.agent(agent.id)  # the repository may have moved
+            order = await checkout_order(self._world, present or agent)
+        except GitHubFailed as error:
+            return KeptWork(None, False, f"GitHub did not answer ({error}); nothing was pushed.")
+        return await self._world.workspace.keep(order, kept_message(agent))
+
+    async def _keep_or_branch(self, agent: Agent) -> KeptWork:
+        """As `_keep`; an agent that was stopped before it had a branch gets one, for its check."""
+        kept = await self._keep(agent)
+        if kept.sha is not None or agent.sha is not None:
+            return kept
+        try:
+            order = await checkout_order(self._world, agent)
+            checkout = await self._world.workspace.prepare(order)
+        except (GitHubFailed, WorkspaceFailed) as error:
+            return KeptWork(None, False, f"The branch could not be created: {error}")
+        return KeptWork(checkout.head_sha, True)
+
+    async def _sleep(
+        self,
+        agent: Agent,
+        waits_for: Waits,
+        blocked_by: tuple[int, ...],
+        reason: str,
+        summary: str,
+        kept: KeptWork,
+    ) -> Agent | None:
+        slept = Slept(
+            at=self._world.clock.now(),
+            waits_for=waits_for,
+            blocked_by=blocked_by,
+            reason=_bounded(reason),
+        )
+        return await self._move(
+            agent,
+            Signal.WAITS,
+            [*self._ended(f"waits for {waits_for}", summary, kept), slept],
+            Changes(
+                waits_for=waits_for,
+                blocked_by=blocked_by,
+                summary=_bounded(summary),
+                sha=kept.sha,
+            ),
+        )
+
+    def _ended(self, why: str, summary: str, kept: KeptWork) -> list[AgentEvent]:
+        taken_out = self._taken_out(kept)
+        events: list[AgentEvent] = [taken_out, SegmentEnded(at=taken_out.at, why=why[:500])]
+        if summary:
+            events.insert(0, Summarised(at=taken_out.at, text=_bounded(summary)))
+        return events
+
+    def _taken_out(self, kept: KeptWork) -> Kept:
+        return taken_out(kept, self._world.clock.now())
+
+    def _in_circle(self, agent: Agent, path: tuple[int, ...]) -> Trip:
+        around = " → ".join(f"#{number}" for number in (agent.id.issue, *path))
+        return Trip(
+            limit=Cause.BLOCKED_IN_CIRCLE.value,
+            observed=None,
+            maximum=None,
+            layer=Layer.HOOK,
+            at=self._world.clock.now(),
+            reason=f"The agent would wait in a circle: {around}.",
+        )
+
+    async def _move(
+        self, agent: Agent, signal: Signal, events: Sequence[AgentEvent], changes: Changes
+    ) -> Agent | None:
+        occasion = f"{signal}:{agent.segment}:{agent.segment_attempts}"
+        follow = Work.to_publish(agent.id, occasion)
+        moved = await self._world.store.move(agent, signal, events, changes, [follow])
+        if moved is not None:
+            await self._money.settle(moved, await self._world.store.log(agent.id))
+        log.info(
+            "agent moved" if moved else "agent had moved on",
+            extra={
+                "agent": str(agent.id),
+                "signal": signal.value,
+                "state": (moved.state if moved else State(agent.state)).value,
+            },
+        )
+        return moved
+
+
+def _said_before(history: Sequence[AgentEvent]) -> str:
+    """The agent's own last words; a successor's row still holds its predecessor's."""
+    said = [event.text for event in history if isinstance(event, Summarised)]
+    return said[-1] if said else ""
+
+
+def _bounded(text: str) -> str:
+    return redact(text)[:MOST_SUMMARY_CHARACTERS]

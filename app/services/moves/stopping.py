@@ -1,0 +1,73 @@
+"""Agents at work that something outside of their segment stops: reconciliation, or a lost access.
+
+What runs is stopped before the work is kept, or what it writes last would be left out. So it is
+told by an event of its log, which supersedes the segment; that ends the agent as soon as nothing
+of it runs. One that does not is ended from outside, after a bound.
+"""
+
+import logging
+from datetime import timedelta
+from typing import assert_never
+
+from app.core.agent import Agent, AgentId
+from app.core.counters import fold
+from app.core.deadlines import GRACE_SECONDS, told_to_stop
+from app.core.events import LostAccess, Trip, Tripped
+from app.core.lifecycle import State
+from app.services.moves import limit_log as limitlog
+from app.services.moves.closing import Closing
+from app.services.world import World, segment_marker
+
+log = logging.getLogger("squadron.agents")
+
+
+class Stopping:
+    """Tells running segments to stop, and ends their agents."""
+
+    def __init__(self, world: World, closing: Closing) -> None:
+        self._world = world
+        self._closing = closing
+
+    async def escalate(self, agent: Agent, trip: Trip) -> bool:
+        """Stop an agent at work for good; whether it was told, or ended, just now."""
+        return await self._stop(agent, Tripped(at=self._world.clock.now(), trip=trip))
+
+    async def wait_for_access(self, agent: Agent, why: str) -> bool:
+        """As `escalate`: let an agent at work sleep until the App is let in."""
+        return await self._stop(agent, LostAccess(at=self._world.clock.now(), why=why))
+
+    async def end(self, agent_id: AgentId) -> bool:
+        """End an agent that was told to stop, and of which nothing runs any more; False if it was
+        not, or was ended."""
+        agent = await self._world.store.agent(agent_id)
+        if agent is None or agent.state is not State.ACTIVE or agent.taken_away_at is not None:
+            return False
+        told = told_to_stop(await self._world.store.log(agent_id))
+        return told is not None and await self._end(agent, told)
+
+    async def _stop(self, agent: Agent, told: Tripped | LostAccess) -> bool:
+        history = await self._world.store.log(agent.id)
+        before = told_to_stop(history)
+        if before is None:
+            seq = len(history) + 1
+            # One that has just done something is told by the next pass.
+            is_told = await self._world.store.append(agent.id, agent.segment, seq, [told])
+            if is_told and isinstance(told, Tripped):
+                limitlog.tell(agent, fold((*history, told)), told)
+            return is_told
+        may_take = timedelta(seconds=agent.assignment.limits.summary_wait + GRACE_SECONDS)
+        if told.at - before.at < may_take:
+            return False
+        log.warning("it does not stop", extra={"agent": str(agent.id), "segment": agent.segment})
+        marker = segment_marker(self._world, agent.id, agent.segment)
+        await self._world.processes.kill_marked(marker)
+        return await self._end(agent, before)
+
+    async def _end(self, agent: Agent, told: Tripped | LostAccess) -> bool:
+        match told:
+            case Tripped(trip=trip):
+                return await self._closing.escalate(agent, trip, "") is not None
+            case LostAccess(why=why):
+                return await self._closing.wait_for_access(agent, why) is not None
+            case _:
+                assert_never(told)

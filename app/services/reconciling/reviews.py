@@ -1,0 +1,48 @@
+"""What comes to pull requests and moves no list: failing checks, a conflict with the base."""
+
+import logging
+from datetime import UTC, datetime
+from typing import Final
+
+from app.core.agent import Agent, AgentId
+from app.core.events import Waits
+from app.core.lifecycle import State
+from app.ports import GitHubFailed, RateLimited
+from app.services.reconciling.request_budget import Purse, Share
+from app.services.steering.feedback import Feedback
+from app.services.world import World
+
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+
+log = logging.getLogger("squadron.reconcile")
+
+
+class Judging:
+    """Asks about each pull request that waits for a review, in turn: those first that were not
+    asked about for longest."""
+
+    def __init__(self, world: World, feedback: Feedback) -> None:
+        self._world = world
+        self._feedback = feedback
+        self._asked: dict[AgentId, datetime] = {}
+
+    async def in_turn(self, purse: Purse, limited: set[int]) -> list[Agent]:
+        """Ask about as many as the purse has room for; who was told of something. Leaves the
+        installations in `limited` alone, and adds to them."""
+        asleep = await self._world.store.agents(states=frozenset({State.SLEEPING}))
+        waiting = [agent for agent in asleep if agent.waits_for is Waits.REVIEW]
+        self._asked = {agent.id: self._asked.get(agent.id, _NEVER) for agent in waiting}
+        told = []
+        for agent in sorted(waiting, key=lambda one: self._asked[one.id]):
+            if not purse.holds(Share.REVIEWS) or agent.installation_id in limited:
+                purse.leave(Share.REVIEWS)
+                continue
+            self._asked[agent.id] = self._world.clock.now()
+            try:
+                if await self._feedback.look(agent):
+                    told.append(agent)
+            except GitHubFailed as error:
+                log.warning("not reconciled: %s", error, extra={"what": str(agent.id)})
+                if isinstance(error, RateLimited):
+                    limited.add(agent.installation_id)
+        return told

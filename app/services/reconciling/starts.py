@@ -1,0 +1,168 @@
+"""What issues and pull requests ask for, as their state tells it: agents to start."""
+
+import logging
+from collections.abc import Awaitable, Mapping
+from datetime import datetime
+from typing import Protocol
+
+from app.core.agent import Agent
+from app.core.asks import (
+    PUSHED,
+    Ask,
+    Push,
+    Trigger,
+    asked_by_events,
+    asked_by_opening,
+    asked_by_push,
+    asks,
+    is_answered,
+    told_by_marks,
+)
+from app.core.trust import Permission, Sender
+from app.ports import Head, Issue
+from app.services.reconciling.look import Place
+from app.services.reconciling.settled import Settled
+from app.services.starting.predecessor import ended_at, waits_for_a_human
+from app.services.starting.start import Order, Starting
+from app.services.world import World, repository_of
+
+log = logging.getLogger("squadron.reconcile")
+
+
+class HearUntil(Protocol):
+    """Hears what was said below an issue before an instant."""
+
+    def __call__(self, place: Place, until: datetime, thread: int) -> Awaitable[None]: ...
+
+
+class Asking:
+    """Starts what labels, assignments and events ask for, each once, whoever was told of it."""
+
+    def __init__(self, world: World, starting: Starting, settled: Settled) -> None:
+        self._world = world
+        self._starting = starting
+        self._settled = settled
+
+    async def look(self, place: Place, thread: Issue, hear_until: HearUntil) -> None:
+        """Start what an open issue or pull request asks for. May raise `GitHubFailed`; then it
+        has to be looked at once more."""
+        if not self._settled.has(f"opened {thread.url}", thread.created_at):
+            await self._opened(place, thread, hear_until)
+            self._settled.note(f"opened {thread.url}", thread.created_at)
+        await self._marked(place, thread, hear_until)
+        if thread.is_pull_request and PUSHED in place.triggers:
+            await self._pushed(place, thread, place.triggers[PUSHED], hear_until)
+
+    async def _opened(self, place: Place, thread: Issue, hear_until: HearUntil) -> None:
+        """It was opened once, so it is asked about once, whatever its author may do later."""
+        ask = asked_by_opening(
+            place.triggers, thread.is_pull_request, thread.author, thread.created_at
+        )
+        if ask is not None and place.newest(thread.number, ask.role) is None:
+            await self._start(place, thread, ask, hear_until)
+
+    async def _marked(self, place: Place, thread: Issue, hear_until: HearUntil) -> None:
+        """What its timeline tells, which is one more request: asked for only if it can tell of
+        something new."""
+        plan, bot = place.plan, await self._world.github.bot_login()
+
+        def role_of(label: str) -> str | None:
+            """Some roles work on issues, the others review pull requests."""
+            role = plan.role_of_label(label)
+            fits = role is not None and plan.reviews(role) == thread.is_pull_request
+            return role if fits else None
+
+        labelled = {role_of(label) for label in thread.labels} - {None}
+        posts = [place.newest(thread.number, role) for role in labelled if role is not None]
+        is_all_at_work = all(
+            agent is not None and not (agent.is_final or agent.is_being_stopped) for agent in posts
+        )
+        events = told_by_marks(place.triggers, thread.is_pull_request, thread.updated_at)
+        if is_all_at_work and not events:
+            return
+        # A start that was refused may be allowed by now; after an end only a new mark counts.
+        is_open_yet = place.is_full and None in posts
+        name = f"asks {thread.url}"
+        if not is_open_yet and self._settled.has(name, thread.updated_at):
+            return
+        if events and thread.is_pull_request and not await self._is_of_trusted(place, thread):
+            events = {}
+        marks = await self._world.github.marks(place.repository, thread.number)
+        is_ours = bot in thread.assignees
+        for ask in [
+            *asks(thread.labels, role_of, is_ours, bot, marks),
+            *asked_by_events(events, marks),
+        ]:
+            await self._start(place, thread, ask, hear_until)
+        self._settled.note(name, thread.updated_at)
+
+    async def _pushed(
+        self, place: Place, thread: Issue, trigger: Trigger, hear_until: HearUntil
+    ) -> None:
+        """GitHub keeps no trace of who pushed: whoever can has to be trusted, and the author."""
+        head = (await self._open_heads(place)).get(thread.number)
+        if head is None:
+            return
+        newest = await self._newest(place, thread.number, trigger.role)
+        push = asked_by_push(
+            place.heads_before.get(thread.number),
+            head.sha,
+            None if newest is None else newest.sha,
+            is_at_work=newest is not None and not newest.is_final,
+        )
+        if push is Push.LATER:
+            return
+        if push is Push.REVIEW:
+            here = place.repository
+            if head.is_here and await self._starting.trusts(here, Permission.WRITE):
+                ask = Ask(trigger.role, thread.author, PUSHED, self._world.clock.now())
+                await self._start(place, thread, ask, hear_until)
+            else:
+                log.info("a push is not reviewed: nobody tells whose", extra={"what": thread.url})
+        place.heads[thread.number] = head.sha
+
+    async def _open_heads(self, place: Place) -> Mapping[int, Head]:
+        if place.open_heads is None:
+            found = await self._world.github.open_heads(place.repository)
+            place.open_heads = {head.pull_request: head for head in found}
+        return place.open_heads
+
+    async def _is_of_trusted(self, place: Place, thread: Issue) -> bool:
+        """Whoever opened a pull request is asked about, too: what it holds is theirs."""
+        author = Sender(thread.author, thread.author.endswith("[bot]"))
+        return await self._starting.is_trusted(place.repository, author)
+
+    async def _start(self, place: Place, thread: Issue, ask: Ask, hear_until: HearUntil) -> None:
+        here = place.repository
+        earlier = await self._newest(place, thread.number, ask.role)
+        if earlier is not None and not await self._is_anew(earlier, ask):
+            return
+        if await self._waits_already(place, thread.number, ask.role):
+            return
+        await hear_until(place, ask.at, thread.number)
+        sender = Sender(ask.by, ask.by.endswith("[bot]"))
+        order = Order(ask.role, sender, ask.trigger, None, ask.at, is_found=True)
+        if await self._starting.start(here, thread.number, order):
+            place.repairs.note(f"started {here.full_name}#{thread.number}/{ask.role}")
+
+    async def _newest(self, place: Place, issue: int, role: str) -> Agent | None:
+        """As of now: an ask before this one may have started it."""
+        agents = await self._world.store.agents(repository=place.repository.full_name, issue=issue)
+        own = [agent for agent in agents if agent.parent is None and agent.id.role == role]
+        return own[-1] if own else None
+
+    async def _is_anew(self, earlier: Agent, ask: Ask) -> bool:
+        """Whether it was asked for after the end of the one before, and of what that left."""
+        if is_answered(ask.at, earlier.created_at, await ended_at(self._world, earlier)):
+            return False
+        here = repository_of(earlier)
+        return not await waits_for_a_human(self._world, here, earlier, ask.at)
+
+    async def _waits_already(self, place: Place, issue: int, role: str) -> bool:
+        """Those have their own turn."""
+        waiting = await self._world.store.waiting_starts(self._world.clock.now())
+        return any(
+            (start.repository.full_name, start.issue, start.role)
+            == (place.repository.full_name, issue, role)
+            for start in waiting
+        )

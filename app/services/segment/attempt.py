@@ -1,0 +1,290 @@
+"""One attempt of one segment: its workspace, its setup, its session, and what it is told first."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeVar
+
+from app.core import prompts
+from app.core.agent import Agent
+from app.core.breaker import usage
+from app.core.counters import Counters
+from app.core.events import AgentEvent, Cause, Layer, ModelCalled, Trip, Tripped, Woken
+from app.core.patch import files_of
+from app.core.plan import RoleKind
+from app.core.prompts import UnderReview
+from app.ports import (
+    Checkout,
+    CheckoutOrder,
+    GitHubFailed,
+    KeptSetupFailed,
+    Session,
+    SessionOrder,
+    Work,
+    WorkspaceFailed,
+)
+from app.services.drain import Drain
+from app.services.failures import no_access
+from app.services.moves.brakes import BrakeWatch
+from app.services.moves.closing import Closing
+from app.services.segment.gate import BreakerGate, Superseded
+from app.services.segment.open_issue import Opening
+from app.services.segment.setup import SettingUp, was_cut_off
+from app.services.segment.sub_agent_rows import SubAgents
+from app.services.segment.sub_agents import Children, Workplace
+from app.services.segment.supervision import Failed, Result, Stop, Stretch, reason_to_stop
+from app.services.segment.triage import Proposals, gathered
+from app.services.world import World, checkout_order, environment, segment_marker
+
+PREPARE_BACKOFF_SECONDS: Final = (1, 2, 4, 8, 16, 30)
+WRAP_UP_SECONDS: Final = 10.0
+"""What a draining process gives a running turn to end by itself."""
+BRAKED_WRAP_UP_SECONDS: Final = 3.0
+"""The same under a brake: within 10 s it was seen, and the work is kept."""
+
+Answer = TypeVar("Answer")
+
+log = logging.getLogger("squadron.agents")
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """What stops an agent besides its own limits."""
+
+    drain: Drain
+    brakes: BrakeWatch
+
+
+class Segment:
+    """Runs once, in a clone of the agent's own: the `Setting` of its stretch."""
+
+    def __init__(
+        self,
+        world: World,
+        agent: Agent,
+        gate: BreakerGate,
+        history: Sequence[AgentEvent],
+        closing: Closing,
+        stops: "Stops",
+        sub_agents: SubAgents,
+        opening: Opening,
+    ) -> None:
+        self._world = world
+        self._agent = agent
+        self._gate = gate
+        self._history = history
+        self._closing = closing
+        self._stops = stops
+        self._sub_agents = sub_agents
+        self._opening = opening
+        self._order: CheckoutOrder | None = None
+        self._under_review: UnderReview | None = None
+        self._proposals: Proposals | None = None
+        self._children: Children | None = None
+        self._pulled = ""
+
+    async def run(self) -> Result:
+        """Work until something ends it. Nothing of the segment is left running afterwards."""
+        return await Stretch(self._agent, self._gate, self._world.clock, self).run()
+
+    @property
+    def wrap_up_seconds(self) -> float:
+        """What a running turn gets to end by itself, unless a limit has stopped the agent."""
+        if self._gate.superseded.is_set():
+            return 0.0
+        is_braked = self.must_stop() is Stop.BRAKED
+        return BRAKED_WRAP_UP_SECONDS if is_braked else WRAP_UP_SECONDS
+
+    async def open(self) -> Session | Failed:
+        """Prepare clone and setup, then open the agent's session in it."""
+        world, agent = self._world, self._agent
+        try:
+            self._order = order = await self._patiently(partial(checkout_order, world, agent))
+            if was_cut_off(world, agent):
+                await world.workspace.discard(str(agent.id))
+            checkout = await self._prepare(order)
+            if order.pull_request is not None:
+                self._under_review = await self._looked_at(order, order.pull_request)
+        except (WorkspaceFailed, GitHubFailed) as error:
+            return _unprepared(error)
+        await world.engine.enqueue(Work.to_publish(agent.id, f"start:{agent.segment}"))
+        if agent.assignment.kind is RoleKind.TRIAGE:
+            issues = await gathered(world, self._closing, agent)
+            self._proposals = Proposals(world, self._gate, issues)
+        try:
+            problem = await self._set_up(order, checkout)
+        except (WorkspaceFailed, GitHubFailed) as error:
+            return _unprepared(error)
+        if problem:
+            return Failed(Cause.SETUP_FAILED, problem)
+        return await self._open(order, checkout)
+
+    async def first_prompt(self, session: Session) -> str:
+        """What the model does not know yet; said once more if nobody knows that it was heard."""
+        agent = self._agent
+        limits, now = agent.assignment.limits, self._world.clock.now()
+        uses = prompts.told(usage(self._gate.counters, limits, now), limits)
+        later = ""
+        if _is_heard(self._history):
+            later = prompts.resume_prompt(uses)
+        elif why := _unheard(self._history):
+            later = prompts.wake_prompt(agent, uses, why, await self._news())
+        if self._pulled:
+            later = "\n\n".join(filter(None, (prompts.pulled_prompt(self._pulled), later)))
+        if later and session.is_resumed:
+            return later
+        start = prompts.start_prompt(agent, uses)
+        if self._under_review is not None:
+            start = prompts.review_prompt(agent, self._under_review, uses)
+        elif self._proposals is not None:
+            start = prompts.triage_prompt(agent, self._proposals.issues, uses)
+        return "\n\n".join(filter(None, (start, later)))
+
+    def must_stop(self) -> Stop | None:
+        """Whether the process drains, or a brake is on."""
+        if self._stops.drain.is_requested:
+            return Stop.DRAINED
+        return Stop.BRAKED if self._stops.brakes.holds(self._agent) else None
+
+    async def look(self) -> None:
+        """Stop an agent for good that takes too much of the disk, however often it is told."""
+        world, agent = self._world, self._agent
+        why = world.walls.excess(segment_marker(world, agent.id, agent.segment))
+        if not why or self._gate.tripped.is_set():
+            return
+        now = world.clock.now()
+        trip = Trip(
+            limit=Cause.DISK_FULL.value,
+            observed=None,
+            maximum=None,
+            layer=Layer.TIMER,
+            at=now,
+            reason=why,
+        )
+
+        async def unless_stopped(counters: Counters) -> Sequence[AgentEvent]:
+            return [Tripped(at=now, trip=trip)] if counters.trip is None else []
+
+        with suppress(Superseded):
+            await self._gate.record_next(unless_stopped)
+
+    async def progress(self, second: int) -> None:
+        """Let people see how far the agent is."""
+        agent = self._agent
+        occasion = f"progress:{agent.segment}:{agent.segment_attempts}:{second}"
+        await self._world.engine.enqueue(Work.to_publish(agent.id, occasion))
+
+    async def end(self) -> None:
+        """Stop the agent's sub-agents."""
+        if self._children is not None:
+            await self._children.end()
+
+    async def _prepare(self, order: CheckoutOrder) -> Checkout:
+        checkout = await self._patiently(partial(self._world.workspace.prepare, order))
+        self._gate.enter(checkout.directory)
+        self._pulled = checkout.pulled or self._pulled
+        await self._world.store.note_head(self._agent.id, checkout.base_sha, checkout.head_sha)
+        return checkout
+
+    async def _set_up(self, order: CheckoutOrder, checkout: Checkout) -> str:
+        """The problem in words, empty if all went well."""
+        world, agent, gate = self._world, self._agent, self._gate
+        try:
+            return await SettingUp(world, agent, gate, order, checkout).run()
+        except KeptSetupFailed as error:
+            where = {"agent": str(agent.id)}
+            log.warning("a kept setup could not be taken, so it runs: %s", error, extra=where)
+        await world.workspace.discard(str(agent.id))
+        fresh = await self._prepare(order)
+        return await SettingUp(world, agent, gate, order, fresh).run(takes_kept=False)
+
+    async def _looked_at(self, order: CheckoutOrder, number: int) -> UnderReview:
+        github, workspace = self._world.github, self._world.workspace
+        pull = await self._patiently(partial(github.pull_request, order.repository, number))
+        diff = await self._patiently(partial(workspace.change, order))
+        return UnderReview(pull.head, order.default_branch, files_of(diff))
+
+    async def _patiently(self, ask: Callable[[], Awaitable[Answer]]) -> Answer:
+        """Ask GitHub or git again for about a minute, then let the failure through."""
+        for pause in PREPARE_BACKOFF_SECONDS:
+            try:
+                return await ask()
+            except (WorkspaceFailed, GitHubFailed) as error:
+                if no_access(error) is not None:
+                    raise
+                log.warning("not ready: %s", error, extra={"agent": str(self._agent.id)})
+                await asyncio.sleep(pause)
+        return await ask()
+
+    async def _open(self, order: CheckoutOrder, checkout: Checkout) -> Session:
+        agent, assignment = self._agent, self._agent.assignment
+        files = self._world.agents_directory(str(agent.id))
+        for name in ("session", "home"):
+            (files / name).mkdir(parents=True, exist_ok=True)
+        place = Workplace(
+            self._world,
+            self._sub_agents,
+            checkout.directory,
+            environment(self._world, agent, order),
+        )
+        self._children = Children(
+            place,
+            agent,
+            self._gate,
+            lambda: reason_to_stop(self._gate, self) not in (None, Stop.HELD),
+            lambda: min(self.wrap_up_seconds, assignment.limits.summary_wait) / 2,
+        )
+        return await self._world.runtime.open(
+            SessionOrder(
+                agent=str(agent.id),
+                system_prompt=prompts.system_prompt(agent),
+                model=assignment.model,
+                planning_model=assignment.planning_model,
+                most_output_tokens=assignment.limits.max_output_tokens_per_call,
+                workspace=place.directory,
+                session_directory=files / "session",
+                environment=place.environment,
+                tools=assignment.tools,
+                delegate=self._children.tool,
+                propose=None if self._proposals is None else self._proposals.propose,
+                change=None if self._under_review is None else self._under_review.files,
+                open_issue=partial(self._opening.open, agent),
+                runtime=assignment.runtime,
+            ),
+            self._gate,
+        )
+
+    async def _news(self) -> str:
+        order, since = self._order, self._agent.base_sha
+        if order is None or since is None:
+            return ""
+        return await self._patiently(partial(self._world.workspace.news, order, since))
+
+
+def _unprepared(error: WorkspaceFailed | GitHubFailed) -> Failed:
+    if (why := no_access(error)) is not None:
+        return Failed(Cause.NO_ACCESS, why)
+    return Failed(Cause.WORKSPACE_FAILED, f"The workspace could not be prepared: {error}")
+
+
+def _unheard(history: Sequence[AgentEvent]) -> list[str]:
+    """Why it was woken since the model has last answered, oldest first: a limit may have stopped
+    it before it was told of what woke it first."""
+    why = list[str]()
+    for event in history:
+        if isinstance(event, ModelCalled):
+            why.clear()
+        elif isinstance(event, Woken):
+            why.append(event.why)
+    return why
+
+
+def _is_heard(history: Sequence[AgentEvent]) -> bool:
+    """Whether the model has answered since the agent was started, or woken for the last time."""
+    for event in reversed(history):
+        if isinstance(event, ModelCalled | Woken):
+            return isinstance(event, ModelCalled)
+    return False

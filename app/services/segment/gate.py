@@ -1,0 +1,390 @@
+"""The gate of one running segment: every ask is judged, stored, and only then answered.
+
+It fails closed: an answer that could not be stored is a denial (a turn that could not be stored
+raises: the segment is tried again), and a gate whose segment was taken over by somebody else
+denies everything from then on.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from app.core.agent import Agent
+from app.core.breaker import Answer, Verdict, decide, is_affordable
+from app.core.counters import Counters, fold
+from app.core.events import (
+    AgentEvent,
+    Ask,
+    Layer,
+    ModelAsked,
+    ModelCalled,
+    Spoke,
+    SuiteAsked,
+    Ticked,
+    ToolAsked,
+    ToolDenied,
+    ToolEnded,
+    ToolKind,
+    TurnAsked,
+)
+from app.core.loops import call_key, error_key, result_key
+from app.core.money import PriceOf
+from app.core.plan import RoleKind
+from app.core.redact import redact
+from app.core.shell_line import SHELL_TOOLS
+from app.core.testruns import Outcome, Suite, may_change, outcome_of, suite_of
+from app.core.waiting import is_waiting
+from app.ports import (
+    Clock,
+    ModelRequest,
+    ModelUsage,
+    ParseShell,
+    Store,
+    StoreUnavailable,
+    ToolCall,
+    ToolResult,
+    Workspace,
+    WorkspaceFailed,
+)
+from app.services.moves import limit_log as limitlog
+from app.services.world import World
+
+MOST_WHAT_CHARACTERS: Final = 500
+MOST_FAILURES_CHARACTERS: Final = 500
+_USUAL_OUTPUT_TOKENS: Final = 8_192
+"""Of one answer, where the role leaves it to the provider: for the estimate of its cost."""
+
+_CHANGES: Final = frozenset({ToolKind.SHELL, ToolKind.WRITE})
+
+log = logging.getLogger("squadron.gate")
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """What has to be known of a call when it ends."""
+
+    suite: Suite | None
+    waits: bool
+
+
+class Superseded(Exception):
+    """Somebody else moved the agent on; this segment must stop and write nothing more."""
+
+
+class BreakerGate:
+    """`ports.Gate` for one attempt of one segment."""
+
+    def __init__(
+        self,
+        agent: Agent,
+        counters: Counters,
+        next_seq: int,
+        *,
+        store: Store,
+        workspace: Workspace,
+        parse: ParseShell,
+        price_of: PriceOf,
+        clock: Clock,
+    ) -> None:
+        self._agent = agent
+        self._counters = counters
+        self._next_seq = next_seq
+        self._directory: Path | None = None
+        self._store = store
+        self._workspace = workspace
+        self._parse = parse
+        self._price_of = price_of
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._running: dict[str, _Running] = {}
+        self._untold: list[str] = []
+        self._last_words_calls = 0
+        self.tripped = asyncio.Event()
+        self.held = asyncio.Event()
+        self.superseded = asyncio.Event()
+
+    @classmethod
+    def going_on(cls, world: World, agent: Agent, history: Sequence[AgentEvent]) -> Self:
+        """The gate of an agent whose log is `history`, in full."""
+        return cls(
+            agent,
+            fold(history),
+            len(history) + 1,
+            store=world.store,
+            workspace=world.workspace,
+            parse=world.parse,
+            price_of=world.price_of,
+            clock=world.clock,
+        )
+
+    @property
+    def counters(self) -> Counters:
+        """As of the last event that was stored."""
+        return self._counters
+
+    def enter(self, directory: Path) -> None:
+        """From now on test runs are compared by the content of this workspace."""
+        self._directory = directory
+
+    async def before_turn(self) -> Verdict:
+        """May one more prompt be sent? Counts as a turn."""
+        return await self._ask(TurnAsked(at=self._clock.now()))
+
+    async def before_model(self, request: ModelRequest) -> Verdict:
+        """May this request be sent to the model? Judged by the most that it may cost."""
+        now = self._clock.now()
+        price = self._price_of(request.model, now)
+        most_output = request.most_output_tokens or _USUAL_OUTPUT_TOKENS
+        ask = ModelAsked(
+            at=now,
+            phase=request.phase,
+            estimate_nanousd=(
+                None if price is None else price.cost_nanousd(request.input_tokens, most_output)
+            ),
+        )
+        if self._counters.trip is not None and self._last_words_calls > 0:
+            self._last_words_calls -= 1
+            if is_affordable(self._counters, ask, self._agent.assignment.limits):
+                await self.record([ask])
+                return Verdict(Answer.ALLOW)
+        return await self._ask_or_deny(ask)
+
+    def grant_last_words(self, most_model_calls: int) -> None:
+        """After a trip the model may be asked so many times more, for the summary alone (seed
+        002, escalation flow), as far as the money goes. They are counted; nothing else is
+        allowed."""
+        self._last_words_calls = most_model_calls
+
+    async def before_tool(self, call: ToolCall) -> Verdict:
+        """May this working tool run?"""
+        if self._agent.assignment.kind is RoleKind.REVIEW and call.kind in _CHANGES:
+            return await self._read_only(call)
+        asked, waits = await self._shell_asked(call)
+        ask = ToolAsked(
+            at=self._clock.now(),
+            call=call.id,
+            tool=call.tool[:100],
+            what=_in_short(call.args),
+            suite=asked,
+            kind=call.kind,
+            key=call_key(call.tool, call.args),
+            spawns=call.spawns,
+        )
+        verdict = await self._ask_or_deny(ask)
+        if verdict.allowed:
+            self._running[call.id] = _Running(asked.suite if asked else None, waits)
+        return verdict
+
+    async def _read_only(self, call: ToolCall) -> Verdict:
+        """Whatever tools a runtime offers, a reviewer changes and runs nothing."""
+        what, reason = _in_short(call.args), "This role reads; it changes and runs nothing."
+        denied = ToolDenied(at=self._clock.now(), tool=call.tool[:100], what=what, reason=reason)
+        await self.record_or_drop([denied])
+        return Verdict(Answer.DENY, reason)
+
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+        """Record how an allowed tool ended; a test run also by its outcome."""
+        running = self._running.pop(call.id, _Running(None, False))
+        suite = running.suite
+        outcome = outcome_of(suite, result.exit_code, result.output) if suite else None
+        passed = outcome in (None, Outcome.PASSED)
+        ended = ToolEnded(
+            at=self._clock.now(),
+            call=call.id,
+            ok=result.ok,
+            outcome=outcome,
+            fingerprint=await self._fingerprint() if suite else None,
+            failures="" if passed else redact(_last_line(result.output)),
+            result=result_key(result.ok, result.exit_code, result.output, waits=running.waits),
+            error="" if result.ok or suite is not None else error_key(result.output),
+            changed=result.ok and call.kind is ToolKind.WRITE,
+        )
+        await self.note(ended)
+
+    async def used(self, usage: ModelUsage) -> None:
+        """Record an answer of the model, what it was billed for, and what that costs."""
+        now = self._clock.now()
+        is_measured = usage.input_tokens > 0 or usage.output_tokens > 0
+        price = self._price_of(usage.model, now) if is_measured else None
+        cost = (
+            None
+            if price is None
+            else price.cost_nanousd(
+                usage.input_tokens,
+                usage.output_tokens,
+                usage.cache_read_tokens,
+                usage.cache_write_tokens,
+            )
+        )
+        called = ModelCalled(
+            at=now,
+            model=usage.model,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            cost_nanousd=cost,
+            phase=usage.phase,
+        )
+        if cost is None and not self._counters.unpriced_calls:
+            log.warning(
+                "cost unknown: %s %s",
+                usage.model,
+                "has no price" if is_measured else "was answered without a word on its usage",
+                extra={"agent": str(self._agent.id)},
+            )
+        await self.record_or_drop([called, Spoke(at=now)] if usage.has_text else [called])
+
+    async def tick(self) -> None:
+        """Let time pass: the timer layer's check. A warning waits for the next tool call."""
+        verdict = await self._ask(Ticked(at=self._clock.now()), Layer.TIMER)
+        if verdict.answer is Answer.WARN:
+            self._untold.append(verdict.reason)
+
+    async def look(self) -> None:
+        """See whether the segment is still the present one, if it does not ask for anything."""
+        try:
+            await self.record_or_drop([])
+        except StoreUnavailable as error:  # whoever asks for something then is denied it
+            log.warning("not looked: %s", error, extra={"agent": str(self._agent.id)})
+
+    async def record(self, events: Sequence[AgentEvent]) -> None:
+        """Append facts that need no judgement. Raises `Superseded`."""
+        async with self._lock:
+            await self._store_events(events)
+            self._set(fold(events, self._counters))
+            for event in events:
+                limitlog.tell(self._agent, self._counters, event)
+
+    async def record_next(
+        self, make: Callable[[Counters], Awaitable[Sequence[AgentEvent]]]
+    ) -> None:
+        """Append what follows from the counters, which stay as they are until it is stored.
+
+        Raises `Superseded`, and what `make` raises; then nothing is appended.
+        """
+        async with self._lock:
+            events = await make(self._counters)
+            await self._store_events(events)
+            self._set(fold(events, self._counters))
+            for event in events:
+                limitlog.tell(self._agent, self._counters, event)
+
+    async def note(self, event: AgentEvent) -> None:
+        """Record, unless the segment was taken over: then it is being stopped anyway."""
+        await self.record_or_drop([event])
+
+    async def record_or_drop(self, events: Sequence[AgentEvent]) -> None:
+        """As `note`, for events that belong together."""
+        try:
+            await self.record(events)
+        except Superseded:
+            log.info("dropped an event of a superseded segment")
+
+    def _set(self, counters: Counters) -> None:
+        self._counters = counters
+        if counters.trip is not None:
+            self.tripped.set()
+        elif counters.hold is not None:
+            self.held.set()
+        if counters.trip is not None or counters.hold is not None:
+            self._untold.clear()  # too late for a warning
+
+    async def _ask_or_deny(self, ask: Ask) -> Verdict:
+        try:
+            return await self._ask(ask)
+        except StoreUnavailable as error:
+            log.error("denied: %s", error, extra={"agent": str(self._agent.id)})
+            return Verdict(
+                Answer.DENY,
+                "The registry cannot be written now, and nothing runs that could not be counted."
+                " Try again, or end with report_blocked.",
+            )
+
+    async def _ask(self, ask: Ask, layer: Layer = Layer.HOOK) -> Verdict:
+        async with self._lock:
+            decision = decide(self._counters, ask, self._agent.assignment.limits, layer)
+            try:
+                await self._store_events(decision.events)
+            except Superseded:
+                return Verdict(Answer.DENY, "This segment was taken over; nothing runs any more.")
+            self._set(decision.counters)
+            verdict = decision.verdict
+            self._log(ask, verdict)
+            for event in decision.events:
+                limitlog.tell(self._agent, decision.counters, event)
+            if verdict.allowed and self._untold and not isinstance(ask, Ticked):
+                told = " ".join([*self._untold, verdict.reason]).strip()
+                self._untold.clear()
+                return Verdict(Answer.WARN, told, verdict.limit, verdict.observed, verdict.maximum)
+            return verdict
+
+    async def _store_events(self, events: Sequence[AgentEvent]) -> None:
+        if self.superseded.is_set():
+            raise Superseded(str(self._agent.id))
+        appended = await self._store.append(
+            self._agent.id, self._agent.segment, self._next_seq, events
+        )
+        if not appended:
+            self.superseded.set()
+            log.warning("segment superseded", extra={"agent": str(self._agent.id)})
+            raise Superseded(str(self._agent.id))
+        self._next_seq += len(events)
+
+    async def _shell_asked(self, call: ToolCall) -> tuple[SuiteAsked | None, bool]:
+        """What a shell call asks of the tests, and whether it only waits."""
+        command = call.args.get("command")
+        if call.tool not in SHELL_TOOLS or not isinstance(command, str):
+            return None, False
+        line, rules = self._parse(command), self._agent.assignment.suites
+        suite = suite_of(line, rules, str(self._directory or ""))
+        if suite is None:
+            return None, is_waiting(line)
+        asked = SuiteAsked(
+            suite=suite,
+            fingerprint=await self._fingerprint(),
+            may_change=may_change(line, rules),
+        )
+        return asked, False
+
+    async def _fingerprint(self) -> str:
+        """Without a fingerprint the workspace counts as changed: never in the agent's favour."""
+        assert self._directory is not None, "a tool was asked for before there was a workspace"
+        try:
+            return await self._workspace.fingerprint(self._directory)
+        except WorkspaceFailed as error:
+            log.warning("no fingerprint: %s", error, extra={"agent": str(self._agent.id)})
+            return f"unknown-{self._next_seq}"
+
+    def _log(self, ask: Ask, verdict: Verdict) -> None:
+        if isinstance(ask, Ticked) and verdict.answer is Answer.ALLOW:
+            return
+        log.info(
+            "verdict",
+            extra={
+                "agent": str(self._agent.id),
+                "role": self._agent.id.role,
+                "issue": self._agent.id.issue,
+                "asked": type(ask).__name__,
+                "answer": verdict.answer.value,
+                "reason": verdict.reason,
+            },
+        )
+
+
+def _in_short(args: Mapping[str, object]) -> str:
+    """The command line, or the path: what a person wants to see of a call."""
+    for key in ("command", "path"):
+        value = args.get(key)
+        if isinstance(value, str):
+            return redact(value)[:MOST_WHAT_CHARACTERS]
+    return redact(json.dumps(dict(args), default=str))[:MOST_WHAT_CHARACTERS]
+
+
+def _last_line(output: str) -> str:
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    return lines[-1][:MOST_FAILURES_CHARACTERS] if lines else ""

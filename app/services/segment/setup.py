@@ -1,0 +1,161 @@
+"""What makes a clone ready to be worked in, before the agent's first turn: `setup:` of its role,
+then `.squadron/setup.sh`. Both are the default branch's, whatever the clone holds."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+from app.core.agent import Agent
+from app.core.events import HostRefused, SetUp
+from app.core.redact import redact
+from app.ports import Checkout, CheckoutOrder, Ended, RefusedHost, SetupOrder
+from app.services.segment.gate import BreakerGate
+from app.services.world import World, environment
+
+SETUP_SECONDS: Final = 900.0
+SETUP_OUTPUT_CHARACTERS: Final = 1_500
+SCRIPT: Final = ".squadron/setup.sh"
+MOST_HOSTS_NAMED: Final = 5
+
+log = logging.getLogger("squadron.agents")
+
+
+def was_cut_off(world: World, agent: Agent) -> bool:
+    """Whether its clone, if there is one, may hold half of what a setup makes, and nobody's
+    work."""
+    return any(_commands(agent)) and not _done(world, agent).exists()
+
+
+@dataclass(frozen=True, slots=True)
+class SettingUp:
+    """Makes one clone ready, once."""
+
+    world: World
+    agent: Agent
+    gate: BreakerGate
+    order: CheckoutOrder
+    checkout: Checkout
+
+    async def run(self, *, takes_kept: bool = True) -> str:
+        """Run what the agent's assignment says, or take what an equal setup has left; the problem
+        in words, empty if all went well.
+
+        Hosts that it may not reach are told in the agent's log. Raises `KeptSetupFailed`: the
+        clone is to be made anew; `OSError`, `Superseded`, `StoreUnavailable`.
+        """
+        is_done = _done(self.world, self.agent)
+        if is_done.exists() and not self.checkout.is_fresh:
+            return ""
+        if commands := [*_commands(self.agent)]:
+            made_at = await self._taken() if takes_kept else None
+            if made_at is None and (problem := await self._made(commands)):
+                return problem
+            await self.gate.record([SetUp(at=self.world.clock.now(), made_at=made_at)])
+        is_done.touch()
+        return ""
+
+    async def _made(self, commands: Sequence[tuple[str, Sequence[str]]]) -> str:
+        """Run all commands, and keep what they leave where it is nobody's work but theirs."""
+        what_to_keep = self._kept if self.checkout.is_unchanged else None
+        begun = "" if what_to_keep is None else await self.world.setups.begin(what_to_keep)
+        for what, argv in commands:
+            prepared = await self.world.preparation.run(
+                argv,
+                cwd=self.checkout.directory,
+                environment=environment(self.world, self.agent, self.order),
+                timeout_seconds=SETUP_SECONDS,
+            )
+            await self._tell(prepared.refused)
+            if prepared.ended.exit_code != 0 or prepared.ended.excess:
+                return f"{what} {_failed_words(prepared.ended)}{_refused_words(prepared.refused)}"
+        if what_to_keep is not None and begun:
+            await self._keep(what_to_keep, begun)
+        return ""
+
+    # What goes wrong with kept setups costs time, and no agent.
+
+    @property
+    def _kept(self) -> SetupOrder | None:
+        """What tells equal setups; None: nothing does."""
+        if not (self.checkout.is_fresh and self.checkout.dependencies):
+            return None
+        return SetupOrder(
+            repository_id=self.order.repository_id,
+            commands=self.agent.assignment.setup,
+            script=self.agent.assignment.setup_script,
+            dependencies=self.checkout.dependencies,
+            workspace=self.checkout.directory,
+            environment=environment(self.world, self.agent, self.order),
+        )
+
+    async def _taken(self) -> datetime | None:
+        if (wanted := self._kept) is None:
+            return None
+        try:
+            made_at = await self.world.setups.take(wanted, self.world.clock.now())
+        except OSError as error:
+            self._say("kept setups cannot be taken: %s", error)
+            return None
+        if made_at is not None:
+            self._say("a setup was taken from the one that ran at %s", made_at)
+        return made_at
+
+    async def _keep(self, what: SetupOrder, begun: str) -> None:
+        try:
+            why = await self.world.setups.keep(what, begun, self.world.clock.now())
+        except OSError as error:
+            why = str(error)
+        if why:
+            self._say("what a setup made is not kept: %s", redact(why))
+
+    async def _tell(self, refused: Sequence[RefusedHost]) -> None:
+        now = self.world.clock.now()
+        for each in refused:
+            where = {"agent": str(self.agent.id), "host": each.host, "times": each.times}
+            log.warning("a setup did not reach a host: %s", each.why, extra=where)
+        if refused:
+            await self.gate.record(
+                [
+                    HostRefused(at=now, host=each.host, why=each.why, times=each.times)
+                    for each in refused
+                ]
+            )
+
+    def _say(self, what: str, why: object) -> None:
+        log.info(what, why, extra={"agent": str(self.agent.id)})
+
+
+def _done(world: World, agent: Agent) -> Path:
+    """There when the agent's clone is ready."""
+    return world.agents_directory(str(agent.id)) / "setup.done"
+
+
+def _commands(agent: Agent) -> Iterator[tuple[str, Sequence[str]]]:
+    """Each with its name for people."""
+    for command in agent.assignment.setup:
+        yield f"The setup command `{command}`", ["bash", "-o", "pipefail", "-c", command]
+    if script := agent.assignment.setup_script:
+        # By its content, with its path as `$0`: the file in the clone may be another by now.
+        yield f"`{SCRIPT}`", ["bash", "-e", "-o", "pipefail", "-c", script, SCRIPT]
+
+
+def _failed_words(ended: Ended) -> str:
+    if ended.excess:
+        how = f"took too much of the disk. {ended.excess} Its output"
+    elif ended.exit_code is None:
+        how = f"did not end within {SETUP_SECONDS:.0f} s"
+    else:
+        how = f"ended with exit code {ended.exit_code}"
+    return f"{how}: {redact(ended.output.strip()[-SETUP_OUTPUT_CHARACTERS:])}"
+
+
+def _refused_words(refused: Sequence[RefusedHost]) -> str:
+    """Whom it asked for, as that is often the reason."""
+    if not refused:
+        return ""
+    named = "; ".join(f"{each.host} {each.why}" for each in refused[:MOST_HOSTS_NAMED])
+    more = len(refused) - MOST_HOSTS_NAMED
+    return f"\nIt did not reach: {named}" + (f"; and {more} more" if more > 0 else "")

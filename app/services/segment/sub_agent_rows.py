@@ -1,0 +1,235 @@
+"""Sub-agents in the registry and the ledger: how one starts, and how it ends.
+
+A sub-agent is an agent row of its own, with limits that are a part of what its parent has left
+(seed 003, "Limit Resolution Order"). It holds no post, and GitHub hears of it only through its
+parent. When it has ended, what it used is used by its parent too: its row is final before its
+parent's log says `Returned`, so a death in between loses and doubles nothing.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from app.core.agent import Agent, AgentId, Assignment, Task
+from app.core.breaker import money
+from app.core.budgets import Started, within_budget
+from app.core.counters import Counters, fold
+from app.core.events import AgentEvent, Finished, Returned, SegmentEnded, Spawned
+from app.core.ledger import Insufficient
+from app.core.lifecycle import LIVE, Signal
+from app.core.limits import LEAST_USD, Limits
+from app.core.money import nanousd, usd
+from app.core.plan import RepositoryPlan
+from app.core.redact import redact
+from app.core.spawning import NothingLeft, child_limits, overridden, reservation
+from app.ports import (
+    Changes,
+    Delegation,
+    Funding,
+    GitHubFailed,
+    NewAgent,
+)
+from app.services.configuration.plans import Plans
+from app.services.money.funding import Money, Unmeasurable, own_nanousd
+from app.services.segment.gate import BreakerGate, Superseded
+from app.services.starting.predecessor import CannotStart, assignment_of
+from app.services.world import World, repository_of
+
+MOST_TITLE_CHARACTERS: Final = 200
+
+log = logging.getLogger("squadron.agents")
+
+
+class NotStarted(Exception):
+    """Why a sub-agent does not start; the text is for its parent."""
+
+
+class SubAgents:
+    """Starts sub-agents, and settles those whose process has died."""
+
+    def __init__(self, world: World, plans: Plans, money: Money) -> None:
+        self._world = world
+        self._plans = plans
+        self._money = money
+
+    async def settle(self, parent: Agent, counters: Counters, why: str) -> Sequence[Returned]:
+        """End the sub-agents that nobody runs any more, and count what all of them have used.
+
+        `counters` are the parent's. What is answered belongs into the parent's log.
+        """
+        for child in await self._world.store.agents(parent=parent.id, states=LIVE):
+            await self.abandon(child, why)
+        return [await self.returned(AgentId.parse(each.agent)) for each in counters.children]
+
+    async def abandon(self, child: Agent, why: str) -> Agent | None:
+        """End a sub-agent that nobody runs any more, its own first; None if it has ended.
+
+        It worked until it was last heard of: the time without a process is not counted.
+        """
+        store, now = self._world.store, self._world.clock.now()
+        history = await store.log(child.id)
+        counters = fold(history)
+        died_at = counters.clock or now
+        below = [replace(each, at=died_at) for each in await self.settle(child, counters, why)]
+        # Appended by themselves: a process that still writes there is superseded, or we are.
+        if below and not await store.append(child.id, child.segment, len(history) + 1, below):
+            return None
+        ended: list[AgentEvent] = [SegmentEnded(at=died_at, why=why, died=True)]
+        if counters.trip is not None:
+            return await self.end(child, Signal.TRIPPED, ended, Changes(trip=counters.trip))
+        ended.append(Finished(at=now, why=why))
+        return await self.end(child, Signal.TAKEN_AWAY, ended, Changes())
+
+    async def end(
+        self, child: Agent, signal: Signal, events: Sequence[AgentEvent], changes: Changes
+    ) -> Agent | None:
+        """Give a sub-agent its final state, and its money back; None if somebody else did."""
+        moved = await self._world.store.move(child, signal, events, changes)
+        if moved is not None:
+            await self._money.settle(moved, await self._world.store.log(child.id))
+        log.info(
+            "sub-agent ended" if moved else "sub-agent had ended",
+            extra={"agent": str(child.id), "parent": child.parent, "signal": signal.value},
+        )
+        return moved
+
+    async def returned(self, child: AgentId) -> Returned:
+        """What a sub-agent and all below it have used, for its parent's log."""
+        used = fold(await self._world.store.log(child))
+        return Returned(
+            at=self._world.clock.now(),
+            child=str(child),
+            tool_calls=used.tool_calls,
+            model_calls=used.model_calls,
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+            cost_nanousd=used.cost_nanousd,
+            unpriced_calls=used.unpriced_calls,
+            levels=used.levels,
+        )
+
+    async def start(self, parent: Agent, gate: BreakerGate, asked: Delegation) -> Agent:
+        """A sub-agent that is ACTIVE, its part set aside. Raises `NotStarted`, `Superseded`."""
+        try:
+            plan, assignment = await self._assignment(parent, asked)
+            wanted = overridden(assignment.limits, asked.limits)
+            funded = await self._money.funded(
+                repository_of(parent),
+                Started(parent.repository, parent.id.issue, asked.role, parent.started_by),
+                wanted,
+                tuple(filter(None, (assignment.model, assignment.planning_model))),
+                plan.budgets_of(parent.repository),
+                self._world.clock.now(),
+            )
+        except (ValueError, Unmeasurable, GitHubFailed) as error:
+            raise NotStarted(str(error)) from error
+        order = _Order(parent, asked, replace(assignment, limits=funded.limits), funded.funding)
+        started: list[Agent] = []
+
+        async def spawn(counters: Counters) -> Sequence[AgentEvent]:
+            child, spawned = await self._spawn(order, counters)
+            started.append(child)
+            return [spawned]
+
+        try:
+            await gate.record_next(spawn)
+        except Superseded:
+            for child in started:
+                await self.abandon(child, "its parent was taken over")
+            raise
+        begun = await self._world.store.begin_segment(
+            started[0].id, 0, self._world.worker, self._world.clock.now()
+        )
+        if begun is None:
+            raise NotStarted("The sub-agent was ended before it began.")
+        log.info("sub-agent started", extra={"agent": str(begun.id), "parent": begun.parent})
+        return begun
+
+    async def _assignment(
+        self, parent: Agent, asked: Delegation
+    ) -> tuple[RepositoryPlan, Assignment]:
+        """What the role says as of now. Raises `NotStarted`; may raise `GitHubFailed`."""
+        text = redact(asked.prompt.strip())
+        if not text:
+            raise NotStarted("`prompt` is empty: say what the sub-agent has to do.")
+        reading = await self._plans.of(repository_of(parent))
+        task = Task(text.splitlines()[0][:MOST_TITLE_CHARACTERS], text)
+        ready = assignment_of(reading, asked.role, task, self._world.default_model)
+        if isinstance(ready, CannotStart):
+            places = "".join(f"\n- {problem}" for problem in ready.problems)
+            raise NotStarted(f"`{asked.role}` cannot start: {ready.reason}{places}")
+        plan = reading.plan or RepositoryPlan()
+        if not plan.enabled:
+            raise NotStarted("Nothing starts here now: the repository says `enabled: false`.")
+        return plan, ready
+
+    async def _spawn(self, order: "_Order", counters: Counters) -> tuple[Agent, Spawned]:
+        """Create the row out of what the parent has left; nobody else may take of it meanwhile."""
+        now, parent = self._world.clock.now(), order.parent
+        if counters.trip is not None or counters.hold is not None:
+            raise NotStarted("You were stopped; no sub-agent starts any more.")
+        try:
+            limits = child_limits(order.assignment.limits, parent.assignment.limits, counters, now)
+        except NothingLeft as error:
+            raise NotStarted(
+                f"{error} Wait until a running sub-agent has ended, give each a smaller part by"
+                " `limits`, or do it yourself."
+            ) from error
+        limits, is_funded = await self._within_grant(parent, limits)
+        if is_funded:
+            limits = within_budget(limits, is_unbounded=False)
+        new = NewAgent(
+            repository=repository_of(parent),
+            repository_id=parent.repository_id,
+            issue=parent.id.issue,
+            role=order.asked.role,
+            assignment=replace(order.assignment, limits=limits),
+            branch=parent.branch,
+            default_branch=parent.default_branch,
+            started_by=parent.started_by,
+            trigger=f"task of {parent.id}",
+            parent=parent.id,
+            depth=parent.depth + 1,
+        )
+        if is_funded or order.funding.accounts:
+            amount = nanousd(limits.max_cost_usd or 0)
+            funding = replace(order.funding, amount_nanousd=amount)
+            child = await self._world.store.create_funded(new, funding, now)
+        else:
+            child = await self._world.store.create(new, now)
+        if isinstance(child, Insufficient):
+            raise NotStarted(_too_poor(child))
+        assert child is not None, "a sub-agent holds no post that could be taken"
+        return child, Spawned(at=now, child=str(child.id), reserved=reservation(limits))
+
+    async def _within_grant(self, parent: Agent, limits: Limits) -> tuple[Limits, bool]:
+        """The limits, with no more money than the parent holds in the ledger, if it is in there."""
+        history = await self._world.store.log(parent.id)
+        spent = await self._world.ledger.report(parent.id, own_nanousd(history))
+        if spent is None:
+            return limits, False
+        left, wanted = usd(spent.left_nanousd), limits.max_cost_usd
+        if wanted is not None and wanted <= left:
+            return limits, True
+        if left < LEAST_USD:
+            raise NotStarted(f"Only {money(left)} of your grant is left for a sub-agent.")
+        return replace(limits, max_cost_usd=left), True
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A sub-agent as it was asked for, before its parent's limits had their say."""
+
+    parent: Agent
+    asked: Delegation
+    assignment: Assignment
+    funding: Funding
+
+
+def _too_poor(short: Insufficient) -> str:
+    whose = f"the budget `{short.account.key}`" if short.account is not None else "your grant"
+    return (
+        f"The sub-agent may need up to {money(usd(short.asked_nanousd))}, and {whose} has"
+        f" {money(usd(short.left_nanousd))} left."
+    )

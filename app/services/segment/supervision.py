@@ -1,0 +1,399 @@
+"""A session at work under its gate and its timer, until something ends it.
+
+The hook layer is the gate, the timer layer is `_watch`, a task of its own that sees an agent
+which thinks and calls nothing. Whichever stops the session, the agent gets `summary_wait` seconds
+to say what it did, and then everything it started is ended. Where the agent works, and what stops
+it besides its own limits, is its `Setting`: a segment has a clone, a sub-agent its parent's.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, Protocol
+
+from app.core import prompts
+from app.core.agent import Agent
+from app.core.breaker import LimitUse, amount_words, usage
+from app.core.deadlines import seconds_left
+from app.core.events import Cause, ClosingTool, Held, Hold, Layer, Reported
+from app.core.grants import left_to_grant
+from app.core.limits import CATALOGUE, LimitName
+from app.core.redact import redact
+from app.ports import (
+    Clock,
+    Halted,
+    Idle,
+    IncreaseRequested,
+    Report,
+    ReportedBlocked,
+    ReportedComplete,
+    ReviewSubmitted,
+    RuntimeFailed,
+    Session,
+    TurnEnd,
+    WorkspaceFailed,
+)
+from app.services.failures import no_access
+from app.services.segment.gate import BreakerGate
+
+RUNNING_TOOL_SECONDS: Final = 660.0
+"""A pause lets running tools end; none may take longer."""
+WATCH_SECONDS: Final = 0.5
+"""How often a running session looks whether it must stop."""
+LOOK_SECONDS: Final = 1.0
+"""How often it looks in the registry whether people have taken it away."""
+TICK_SECONDS: Final = 5.0
+"""How much active time a `kill -9` can make forgotten, at most."""
+PROGRESS_SECONDS: Final = 60.0
+MODEL_CALLS_FOR_A_SUMMARY: Final = 3
+MOST_EVIDENCE_CHARACTERS: Final = 4_000
+
+
+class Stop(StrEnum):
+    """Why a session that still works has to stop."""
+
+    TRIPPED = "tripped"
+    HELD = "held"
+    """A limit, or the agent itself, asks a human."""
+    SUPERSEDED = "superseded"
+    DRAINED = "drained"
+    BRAKED = "braked"
+    """A person, or the repository's configuration, holds everything there."""
+    PARENT = "parent"
+    """The agent whose sub-agent it is was stopped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The agent ended its work by a closing tool, or without one (`Idle`)."""
+
+    end: Report | Idle
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The agent was stopped from outside."""
+
+    why: Stop
+    summary: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The agent cannot go on; somebody has to look at it."""
+
+    cause: Cause
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The runtime failed; the work is worth another attempt."""
+
+    reason: str
+
+
+Result = Ended | Stopped | Failed | Died
+
+
+class Setting(Protocol):
+    """Where an agent works."""
+
+    @property
+    def wrap_up_seconds(self) -> float:
+        """What a running turn gets to end by itself, unless a limit has stopped the agent."""
+        ...
+
+    async def open(self) -> Session | Failed:
+        """Make everything ready. Raises `ValueError` for a model that cannot be had, `OSError`."""
+        ...
+
+    async def first_prompt(self, session: Session) -> str:
+        """What the model is told first. Raises `WorkspaceFailed`."""
+        ...
+
+    def must_stop(self) -> Stop | None:
+        """Whether anything but the agent's own gate stops it."""
+        ...
+
+    async def look(self) -> None:
+        """See what stops the agent for good and no call tells of: then it is in its gate."""
+        ...
+
+    async def progress(self, second: int) -> None:
+        """The agent has worked for so long."""
+        ...
+
+    async def end(self) -> None:
+        """Stop the agent's sub-agents."""
+        ...
+
+
+class Stretch:
+    """Runs once."""
+
+    def __init__(self, agent: Agent, gate: BreakerGate, clock: Clock, setting: Setting) -> None:
+        self._agent = agent
+        self._gate = gate
+        self._clock = clock
+        self._setting = setting
+        self._session: Session | None = None
+
+    async def run(self) -> Result:
+        """Work until something ends it. Nothing that it started is left running afterwards."""
+        work = asyncio.create_task(self._work(), name=f"work {self._agent.id}")
+        watch = asyncio.create_task(self._watch(), name=f"watch {self._agent.id}")
+        try:
+            await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if watch.done():
+                return await self._stop(watch.result(), work)
+            await self._setting.look()  # what ended the work may be what stops the agent
+            ended, stop = work.result(), reason_to_stop(self._gate, self._setting)
+            if stop in (Stop.SUPERSEDED, Stop.TRIPPED):  # also by a tool beside a closing one
+                return await self._stop(stop, work)
+            if stop is Stop.HELD and _ended_by_agent(work) is None:
+                return await self._stop(stop, work)
+            if not isinstance(ended, Halted):
+                return ended
+            if stop is not None:
+                return await self._stop(stop, work)
+            return Ended(Idle(ended.text))  # the runtime gave the turn up by a bound of its own
+        finally:
+            await _ended(work, watch)
+            await self._setting.end()
+            if self._session is not None:
+                await self._session.close()
+
+    async def _work(self) -> Result | Halted:
+        try:
+            opened = await self._setting.open()
+            if isinstance(opened, Failed):
+                return opened
+            self._session = opened
+            prompt = await self._setting.first_prompt(opened)
+            end = await self._turns(opened, prompt)
+            await self._note(end)
+            return _result(end)
+        except WorkspaceFailed as error:
+            if (why := no_access(error)) is not None:
+                return Failed(Cause.NO_ACCESS, why)
+            return Failed(Cause.WORKSPACE_FAILED, f"The default branch could not be read: {error}")
+        except ValueError as error:
+            return Failed(Cause.MODEL_FAILED, str(error))
+        except (OSError, RuntimeError) as error:
+            return Died(f"{type(error).__name__}: {error}")
+
+    async def _turns(self, session: Session, prompt: str) -> TurnEnd:
+        """Prompt until a closing tool was called; ask once more if the agent just stops."""
+        end: TurnEnd = Halted("")
+        refused = ""
+        for next_prompt in (prompt, prompts.nudge_prompt(self._agent)):
+            verdict = await self._gate.before_turn()
+            if not verdict.allowed:
+                return Halted(verdict.reason)
+            said = filter(None, (verdict.reason, refused, next_prompt))
+            end = await session.turn("\n\n".join(said))
+            if isinstance(end, IncreaseRequested) and (refused := self._not_granted(end.limit)):
+                end = Idle(refused)
+            if not isinstance(end, Idle):
+                return end
+        return end
+
+    def _not_granted(self, limit: LimitName) -> str:
+        """Why nobody could grant more of a limit, whatever a human says; empty: somebody can."""
+        room = left_to_grant(self._agent.assignment.limits, self._gate.counters, limit)
+        if room is None:
+            return f"{limit} has no bound here: there is nothing to ask for."
+        if room <= 0:
+            return f"{limit} is at its ceiling: no human can grant more of it."
+        return ""
+
+    async def _note(self, end: TurnEnd) -> None:
+        """A report is in the log before anything is done about it."""
+        now = self._clock.now()
+        match end:
+            case ReportedComplete(summary=text):
+                report = Reported(at=now, tool=ClosingTool.REPORT_COMPLETE, text=redact(text))
+            case ReviewSubmitted(summary=text, comments=comments):
+                report = Reported(
+                    at=now,
+                    tool=ClosingTool.SUBMIT_REVIEW,
+                    text=redact(text),
+                    comments=tuple(replace(each, body=redact(each.body)) for each in comments),
+                )
+            case ReportedBlocked(reason=text, blocked_by=blockers):
+                report = Reported(
+                    at=now,
+                    tool=ClosingTool.REPORT_BLOCKED,
+                    text=redact(text),
+                    blocked_by=blockers,
+                )
+            case IncreaseRequested():
+                await self._gate.note(Held(at=now, hold=self._asked_hold(end, now)))
+                return
+            case _:
+                return
+        await self._gate.note(report)
+
+    def _asked_hold(self, asked: IncreaseRequested, now: datetime) -> Hold:
+        """The agent asks early: it pauses as if the limit had been reached."""
+        used = {use.name: use for use in self._uses()}
+        use = used[asked.limit]
+        figures = amount_words(CATALOGUE[asked.limit], use.observed, use.maximum)
+        return Hold(
+            limit=asked.limit,
+            observed=use.observed,
+            maximum=use.maximum,
+            layer=Layer.HOOK,
+            at=now,
+            reason=f"The agent asks for more of {asked.limit}: it used {figures}.",
+            asks=True,
+            amount=asked.amount,
+            evidence=redact(asked.evidence)[:MOST_EVIDENCE_CHARACTERS],
+        )
+
+    def _uses(self) -> Sequence[LimitUse]:
+        return usage(self._gate.counters, self._agent.assignment.limits, self._clock.now())
+
+    async def _watch(self) -> Stop:
+        """The timer of this agent: sees deadlines, lost ownership and whatever else stops it."""
+        next_tick, next_progress, waited = TICK_SECONDS, PROGRESS_SECONDS, 0.0
+        next_look = LOOK_SECONDS
+        while True:
+            await self._setting.look()
+            if (stop := reason_to_stop(self._gate, self._setting)) is not None:
+                return stop
+            left = seconds_left(
+                self._gate.counters, self._agent.assignment.limits, self._clock.now()
+            )
+            if left <= 0 or waited >= next_tick:
+                await self._gate.tick()
+                next_tick = waited + TICK_SECONDS
+                continue
+            if waited >= next_look:
+                next_look = waited + LOOK_SECONDS
+                await self._gate.look()
+                continue
+            if waited >= next_progress:
+                next_progress = waited + PROGRESS_SECONDS
+                await self._setting.progress(int(waited))
+            pause = min(left, WATCH_SECONDS)
+            await asyncio.sleep(pause)
+            waited += pause
+
+    async def _stop(self, why: Stop, work: "asyncio.Task[Result | Halted]") -> Result:
+        """Let running tools end and the agent summarise, both within one bound."""
+        if why is Stop.SUPERSEDED:
+            return Stopped(why, "")
+        match why:
+            case Stop.TRIPPED:
+                wait_seconds = float(self._agent.assignment.limits.summary_wait)
+            case Stop.HELD:
+                wait_seconds = RUNNING_TOOL_SECONDS
+            case _:
+                wait_seconds = self._setting.wrap_up_seconds
+        summary = await self._within(wait_seconds, self._last_words(why, work))
+        if self._gate.superseded.is_set():
+            return Stopped(Stop.SUPERSEDED, "")
+        reported = _ended_by_agent(work)
+        if why is not Stop.TRIPPED and reported is not None:
+            return reported
+        return Stopped(why, summary)
+
+    async def _within(self, seconds: float, words: Coroutine[object, object, str]) -> str:
+        """What is said in time; when something else stops the agent, that is sooner."""
+        saying = asyncio.create_task(words)
+        next_look, waited = LOOK_SECONDS, 0.0
+        try:
+            while not saying.done() and waited < seconds:
+                pause = min(seconds - waited, WATCH_SECONDS)
+                await asyncio.wait({saying}, timeout=pause)
+                waited += pause
+                if waited >= next_look:
+                    next_look = waited + LOOK_SECONDS
+                    await self._gate.look()
+                if self._gate.superseded.is_set():
+                    break
+                if self._setting.must_stop() is not None:
+                    seconds = min(seconds, self._setting.wrap_up_seconds)
+            return saying.result() if saying.done() else ""
+        finally:
+            await _ended(saying)
+
+    async def _last_words(self, why: Stop, work: "asyncio.Task[Result | Halted]") -> str:
+        session = self._session
+        if session is None:
+            return ""
+        await session.interrupt()
+        await asyncio.wait({work})
+        reported = _ended_by_agent(work)
+        said = _words(reported.end) if reported is not None else ""
+        trip = self._gate.counters.trip
+        if said or why is not Stop.TRIPPED or trip is None:
+            return said
+        self._gate.grant_last_words(MODEL_CALLS_FOR_A_SUMMARY)
+        prompt = prompts.summary_prompt(self._agent, trip)
+        end = await session.summarise(prompt, MODEL_CALLS_FOR_A_SUMMARY)
+        return _words(end) or _last_text(work)
+
+
+def reason_to_stop(gate: BreakerGate, setting: Setting) -> Stop | None:
+    """Whether an agent that works there has to stop, and why."""
+    if gate.superseded.is_set():
+        return Stop.SUPERSEDED
+    if gate.tripped.is_set():
+        return Stop.TRIPPED
+    if gate.held.is_set():
+        return Stop.HELD
+    return setting.must_stop()
+
+
+def _result(end: TurnEnd) -> Result | Halted:
+    match end:
+        case Halted():
+            return end
+        case IncreaseRequested():
+            return Halted("")  # the hold is in the log, and stops the agent
+        case RuntimeFailed(reason=reason):
+            return Died(reason)
+        case ReportedComplete() | ReviewSubmitted() | ReportedBlocked() | Idle():
+            return Ended(end)
+
+
+def _ended_by_agent(work: "asyncio.Task[Result | Halted]") -> Ended | None:
+    """The report with which a turn ended that was interrupted, if it had one."""
+    if not work.done() or work.cancelled() or work.exception() is not None:
+        return None
+    ended = work.result()
+    return ended if isinstance(ended, Ended) and not isinstance(ended.end, Idle) else None
+
+
+def _last_text(work: "asyncio.Task[Result | Halted]") -> str:
+    """What the agent said last of itself, if it cannot be asked."""
+    if work.cancelled() or work.exception() is not None:
+        return ""
+    ended = work.result()
+    return ended.text if isinstance(ended, Halted) else ""
+
+
+def _words(end: TurnEnd) -> str:
+    match end:
+        case (
+            ReportedComplete(summary=text)
+            | ReviewSubmitted(summary=text)
+            | ReportedBlocked(reason=text)
+        ):
+            return text
+        case Idle(text=text) | Halted(text=text):
+            return text
+        case RuntimeFailed() | IncreaseRequested():
+            return ""
+
+
+async def _ended(*tasks: "asyncio.Task[object]") -> None:
+    """Cancel what still runs and wait until it is gone."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,107 @@
+"""Triage: what one agent takes along, what it proposes, and what of that stands on GitHub."""
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from app.core.agent import Agent, Task
+from app.core.events import Proposed
+from app.core.lifecycle import State
+from app.core.plan import RoleKind
+from app.core.redact import redact
+from app.core.report import Report
+from app.core.triage import (
+    MOST_AT_ONCE,
+    is_taken_along,
+    issues_of,
+    to_set,
+    triage_comment,
+    triage_marker,
+)
+from app.ports import GitHub, ToolResult, Triage
+from app.services.moves.closing import Closing
+from app.services.segment.gate import BreakerGate
+from app.services.world import World, repository_of
+
+_WAITING: Final = frozenset({State.QUEUED})
+_TAKEN: Final = frozenset({State.COMPLETED})
+
+log = logging.getLogger("squadron.agents")
+
+
+async def gathered(world: World, closing: Closing, agent: Agent) -> Mapping[int, Task]:
+    """The issues that the agent looks at: its own, and those whose agents have not begun yet.
+
+    Whom it has taken along before a crash stays with it; each is taken by one agent only.
+    """
+    here = agent.repository
+    with_it = [
+        each
+        for each in await world.store.agents(
+            repository=here, states=_TAKEN, changed_since=agent.created_at
+        )
+        if _is_alike(each, agent) and is_taken_along(await world.store.log(each.id), agent.id)
+    ]
+    for each in await world.store.agents(repository=here, states=_WAITING):
+        if len(with_it) + 1 >= MOST_AT_ONCE:
+            break
+        if (
+            _is_alike(each, agent)
+            and each.segment == 0
+            and await closing.take_along(each, agent.id)
+        ):
+            with_it.append(each)
+            log.info("taken along", extra={"agent": str(each.id), "by": str(agent.id)})
+    return issues_of(agent, with_it)
+
+
+def _is_alike(other: Agent, agent: Agent) -> bool:
+    """Whether another agent of the same role, in the same repository, triages by itself."""
+    return (
+        other.id != agent.id
+        and other.id.role == agent.id.role
+        and other.parent is None
+        and other.assignment.kind is RoleKind.TRIAGE
+    )
+
+
+class Proposals:
+    """The tool `propose_triage` of one session."""
+
+    def __init__(self, world: World, gate: BreakerGate, issues: Mapping[int, Task]) -> None:
+        self._world = world
+        self._gate = gate
+        self.issues = issues
+
+    async def propose(self, triage: Triage) -> ToolResult:
+        """Note it; it is written on GitHub when the agent ends."""
+        if triage.issue not in self.issues:
+            given = ", ".join(f"#{number}" for number in self.issues)
+            return ToolResult(False, None, f"#{triage.issue} is not yours; yours are {given}.")
+        proposed = Proposed(
+            at=self._world.clock.now(),
+            issue=triage.issue,
+            role=triage.role,
+            labels=triage.labels,
+            why=redact(triage.why),
+        )
+        await self._gate.note(proposed)
+        return ToolResult(True, None, f"Noted for #{triage.issue}.")
+
+
+async def write_proposals(github: GitHub, view: Report) -> str:
+    """Labels that the agent may set, and one comment on each issue but its own, whose progress
+    comment says the same. The address of the last comment. May raise `GitHubFailed`."""
+    agent, url = view.agent, ""
+    repository = repository_of(agent)
+    for proposed in view.proposed:
+        if labels := to_set(agent, proposed):
+            await github.add_labels(repository, proposed.issue, labels)
+        if proposed.issue == agent.id.issue:
+            continue
+        sign = triage_marker(agent.id, proposed.issue)
+        found = await github.comments(repository, proposed.issue, sign)
+        body = triage_comment(agent, proposed)
+        posted = found[0] if found else await github.comment(repository, proposed.issue, body)
+        url = posted.url
+    return url
