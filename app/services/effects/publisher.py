@@ -41,9 +41,9 @@ from app.ports import (
 from app.services.effects.branch import clean_branch
 from app.services.effects.needs_human_issues import escalation_issues
 from app.services.effects.review import posted_review
+from app.services.effects.triage import write_proposals
 from app.services.failures import failure_of
 from app.services.moves.kept_work import kept_message, taken_out
-from app.services.segment.triage import write_proposals
 from app.services.world import World, checkout_order, repository_of
 
 LATEST_EDITS: Final = 4

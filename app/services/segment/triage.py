@@ -1,4 +1,4 @@
-"""Triage: what one agent takes along, what it proposes, and what of that stands on GitHub."""
+"""Triage: which issues one agent takes along, and the tool by which it proposes."""
 
 import logging
 from collections.abc import Mapping
@@ -9,19 +9,15 @@ from app.core.events import Proposed
 from app.core.lifecycle import State
 from app.core.plan import RoleKind
 from app.core.redact import redact
-from app.core.report import Report
 from app.core.triage import (
     MOST_AT_ONCE,
     is_taken_along,
     issues_of,
-    to_set,
-    triage_comment,
-    triage_marker,
 )
-from app.ports import GitHub, ToolResult, Triage
+from app.ports import ToolResult, Triage
 from app.services.moves.closing import Closing
 from app.services.segment.gate import BreakerGate
-from app.services.world import World, repository_of
+from app.services.world import World
 
 _WAITING: Final = frozenset({State.QUEUED})
 _TAKEN: Final = frozenset({State.COMPLETED})
@@ -87,21 +83,3 @@ class Proposals:
         )
         await self._gate.note(proposed)
         return ToolResult(True, None, f"Noted for #{triage.issue}.")
-
-
-async def write_proposals(github: GitHub, view: Report) -> str:
-    """Labels that the agent may set, and one comment on each issue but its own, whose progress
-    comment says the same. The address of the last comment. May raise `GitHubFailed`."""
-    agent, url = view.agent, ""
-    repository = repository_of(agent)
-    for proposed in view.proposed:
-        if labels := to_set(agent, proposed):
-            await github.add_labels(repository, proposed.issue, labels)
-        if proposed.issue == agent.id.issue:
-            continue
-        sign = triage_marker(agent.id, proposed.issue)
-        found = await github.comments(repository, proposed.issue, sign)
-        body = triage_comment(agent, proposed)
-        posted = found[0] if found else await github.comment(repository, proposed.issue, body)
-        url = posted.url
-    return url
