@@ -102,6 +102,7 @@ from app.services.money.funding import Money
 from app.services.moves.brakes import BrakeWatch, Braking
 from app.services.moves.closing import Closing
 from app.services.moves.stopping import Stopping
+from app.services.reconciling.needs_human import NeedsHumanTurns
 from app.services.reconciling.repository import Looking
 from app.services.reconciling.reviews import Judging
 from app.services.segment.attempt import Stops
@@ -524,7 +525,7 @@ def _services(
         alerting,
         sub_agents,
         Adapting(world, plans),
-        needs_human,
+        NeedsHumanTurns(world, needs_human),
         Judging(world, feedback),
         access,
         looking,

@@ -28,7 +28,6 @@ from app.ports import (
 from app.services.configuration.adapting import Adapting
 from app.services.configuration.moved_repositories import Moving
 from app.services.drain import Drain
-from app.services.effects.needs_human import NeedsHuman
 from app.services.effects.publisher import Publisher
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
@@ -36,6 +35,7 @@ from app.services.moves.brakes import LIFTED, Braking
 from app.services.moves.closing import Closing
 from app.services.moves.stopping import Stopping
 from app.services.reconciling.doubles import IN_FLIGHT, Doubles
+from app.services.reconciling.needs_human import NeedsHumanTurns
 from app.services.reconciling.repairs import Repairs
 from app.services.reconciling.repository import Looking
 from app.services.reconciling.request_budget import Purse, Share
@@ -92,7 +92,7 @@ class Reconciliation:
         alerting: Alerting,
         sub_agents: SubAgents,
         adapting: Adapting,
-        needs_human: NeedsHuman,
+        needs_human: NeedsHumanTurns,
         judging: Judging,
         access: Access,
         looking: Looking,
