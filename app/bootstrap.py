@@ -113,8 +113,11 @@ from app.services.starting.start import Starting
 from app.services.starting.taken_back import NotBegun
 from app.services.starting.trust import Trusting
 from app.services.steering.access import Access
+from app.services.steering.blockers import Blockers
 from app.services.steering.feedback import Feedback
 from app.services.steering.ownership import Overriding
+from app.services.steering.review import ReviewEnds
+from app.services.steering.taken_away import EndsByPeople
 from app.services.views import REFUSED_SHOWN_FOR
 from app.services.world import PlanReading, World
 
@@ -487,24 +490,26 @@ def _services(
     needs_human = NeedsHuman(world)
     config_reviews = ConfigReviews(world, plans)
     overriding = Overriding(world, plans, starting)
+    review_ends = ReviewEnds(world, closing)
+    blockers = Blockers(world, closing)
     routing = Routing(
         world,
         starting,
-        closing,
-        overriding,
+        EndsByPeople(world, closing, overriding, review_ends, blockers, needs_human),
+        review_ends,
         commanding,
         hearing,
         feedback,
         config_reviews,
         config_trouble,
-        needs_human,
     )
     stopping = Stopping(world, closing)
     access = Access(world, closing, stopping)
     looking = Looking(
         world,
         closing,
-        routing,
+        review_ends,
+        blockers,
         overriding,
         starting,
         plans,

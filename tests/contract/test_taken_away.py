@@ -8,8 +8,10 @@ from typing import Any
 from app.core.events import AgentEvent, Created
 from app.core.marks import Mark
 from app.ports import Repository
-from app.services.handlers.delivery import Routing
+from app.services.steering.blockers import Blockers
 from app.services.steering.ownership import Overriding
+from app.services.steering.review import ReviewEnds
+from app.services.steering.taken_away import EndsByPeople
 from app.services.world import PlanReading
 from tests.core.strategies import START, after_seconds
 
@@ -61,9 +63,10 @@ async def looked_at(moves_on: int) -> list[str]:
     around: Any = Surroundings(moves_on)
     nobody: Any = None
     world: Any = SimpleNamespace(store=around, github=around)
-    rest = [nobody] * 6
+    review_ends, blockers = ReviewEnds(world, around), Blockers(world, around)
     overriding = Overriding(world, around, nobody)
-    await Routing(world, nobody, around, overriding, *rest).changed_hands(HERE, 7)
+    ends = EndsByPeople(world, around, overriding, review_ends, blockers, nobody)
+    await ends.changed_hands(HERE, 7)
     return list(around.asked)
 
 

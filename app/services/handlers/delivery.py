@@ -2,17 +2,14 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
-from typing import Final, assert_never
+from datetime import timedelta
+from typing import assert_never
 
-from app.core.agent import Agent, Task
-from app.core.blocking import was_free
+from app.core.agent import Task
 from app.core.escalation import agent_of_check
-from app.core.events import Waits
-from app.core.lifecycle import LIVE, State
-from app.core.override import ASSIGNMENT_TRIGGER, LABEL_TRIGGER, Taken
+from app.core.lifecycle import LIVE
+from app.core.override import ASSIGNMENT_TRIGGER, LABEL_TRIGGER
 from app.core.retry import GiveUp, RetryAt, after
 from app.core.signals import (
     ButtonPressed,
@@ -34,21 +31,17 @@ from app.core.signals import (
     read,
 )
 from app.core.trust import Sender
-from app.ports import Delivery, GitHubFailed, Issue, PullRequest, Repository, Work
+from app.ports import Delivery, GitHubFailed, Repository, Work
 from app.services.commands.answers import Hearing, Words
 from app.services.commands.hear import Commanding, Comment, Press
 from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.pull_request_check import ConfigReviews
-from app.services.effects.needs_human import NeedsHuman
 from app.services.failures import failure_of
-from app.services.moves.closing import OURSELVES, Closing
 from app.services.starting.start import Order, Starting
 from app.services.steering.feedback import Feedback
-from app.services.steering.ownership import Overriding
-from app.services.world import World, repository_of
-
-MOST_LOOKS: Final = 3
-"""After that, reconciliation finds what is left."""
+from app.services.steering.review import ReviewEnds
+from app.services.steering.taken_away import EndsByPeople
+from app.services.world import World
 
 log = logging.getLogger("squadron.routing")
 
@@ -60,23 +53,21 @@ class Routing:
         self,
         world: World,
         starting: Starting,
-        closing: Closing,
-        overriding: Overriding,
+        ends_by_people: EndsByPeople,
+        review_ends: ReviewEnds,
         commanding: Commanding,
         hearing: Hearing,
         feedback: Feedback,
         config_reviews: ConfigReviews,
         config_trouble: ConfigTrouble,
-        needs_human: NeedsHuman,
     ) -> None:
         self._world = world
-        self._needs_human = needs_human
         self._commanding = commanding
         self._hearing = hearing
         self._feedback = feedback
         self._starting = starting
-        self._closing = closing
-        self._overriding = overriding
+        self._ends_by_people = ends_by_people
+        self._review_ends = review_ends
         self._config_reviews = config_reviews
         self._config_trouble = config_trouble
 
@@ -121,9 +112,9 @@ class Routing:
             case IssueOpened():
                 await self._opened(signal)
             case IssueClosed():
-                await self.issue_closed(_where(signal), signal.issue)
+                await self._ends_by_people.issue_closed(_where(signal), signal.issue)
             case IssueChangedHands():
-                await self.changed_hands(_where(signal), signal.issue)
+                await self._ends_by_people.changed_hands(_where(signal), signal.issue)
             case Commented():
                 await self._commented(signal)
             case CommentEdited():
@@ -170,7 +161,7 @@ class Routing:
     async def _assigned(self, signal: IssueAssigned) -> None:
         repository = _where(signal)
         if signal.assignee != await self._world.github.bot_login():
-            await self.changed_hands(repository, signal.issue)
+            await self._ends_by_people.changed_hands(repository, signal.issue)
             return
         for label in signal.labels:
             role = await self._starting.role_of_label(repository, label)
@@ -186,115 +177,6 @@ class Routing:
             task = Task(signal.title, signal.body)
             order = Order(role, signal.sender, signal.event, task, signal.at)
             await self._starting.start(repository, signal.issue, order)
-
-    async def issue_closed(self, repository: Repository, number: int) -> None:
-        """Nobody works on a closed issue, waits for it, or has to decide about it any longer."""
-        here = await self._world.store.agents(repository=repository.full_name)
-        if not any(agent.id.issue == number or number in agent.blocked_by for agent in here):
-            return
-        issue = await self._world.github.issue(repository, number)
-        if issue is not None and issue.is_open:  # opened again meanwhile
-            await self.changed_hands(repository, number)
-            repository_id = here[0].repository_id
-            await self._needs_human.look_at_original(repository, repository_id, number)
-        else:
-            await self._take_away(repository, number, issue)
-            await self.close_escalations(repository, number)
-        sleepers = await self._world.store.agents(
-            repository=repository.full_name, states=frozenset({State.SLEEPING})
-        )
-        for agent in sleepers:
-            if agent.waits_for is Waits.BLOCKER and number in agent.blocked_by:
-                await self.wake_if_free(agent)
-
-    async def close_escalations(self, repository: Repository, number: int) -> bool:
-        """Nobody has to decide about an issue that is closed; whether somebody still had to. May
-        raise `GitHubFailed`."""
-        agents = await self._world.store.agents(repository=repository.full_name, issue=number)
-        if not agents:
-            return False
-        repository_id = agents[0].repository_id
-        return await self._needs_human.original_closed(repository, repository_id, number)
-
-    async def changed_hands(self, repository: Repository, number: int) -> None:
-        """A label was removed or somebody assigned: does the work still belong to its agents?"""
-        if not await self._at_work(repository, number):
-            return
-        issue = await self._world.github.issue(repository, number)
-        if issue is not None and issue.is_open:
-            await self._take_away(repository, number, issue)
-
-    async def _take_away(self, repository: Repository, number: int, issue: Issue | None) -> None:
-        """An agent that moves on just then is looked at again."""
-        for _ in range(MOST_LOOKS):
-            agents = await self._at_work(repository, number)
-            lost = [
-                (one, taken)
-                for one in agents
-                if (taken := await self._overriding.taken_away(one, issue))
-            ]
-            for agent, taken in lost:
-                if not await self.review_ended(agent, _before(taken, issue)):
-                    await self._closing.cancel(agent, taken.why, since=taken.at)
-            if not lost:
-                return
-
-    async def _at_work(self, repository: Repository, number: int) -> Sequence[Agent]:
-        """The agents on an issue that people can take away; others end with theirs."""
-        live = await self._world.store.agents(
-            repository=repository.full_name, issue=number, states=LIVE
-        )
-        return [agent for agent in live if agent.parent is None and agent.taken_away_at is None]
-
-    async def wake_if_free(self, agent: Agent) -> bool:
-        """Wake an agent none of whose blockers is open any more, or was since it fell asleep."""
-        here, blockers = repository_of(agent), dict[int, Issue | None]()
-        for number in agent.blocked_by:
-            blockers[number] = await self._world.github.issue(here, number)
-        still_open = [each for each in blockers.values() if each is not None and each.is_open]
-        if still_open and not await self._was_free(agent, blockers):
-            return False
-        names = ", ".join(f"#{number}" for number in agent.blocked_by)
-        await self._closing.wake(agent, f"Closed meanwhile: {names}.", OURSELVES)
-        return True
-
-    async def _was_free(self, agent: Agent, blockers: Mapping[int, Issue | None]) -> bool:
-        """Whether the blockers, some of which are open, were all closed at one time. Nobody tells
-        since when one is gone."""
-        if not all(each is not None and may_have_been_closed(each) for each in blockers.values()):
-            return False
-        here = repository_of(agent)
-        marks = [await self._world.github.marks(here, number) for number in blockers]
-        return was_free(marks, agent.updated_at)
-
-    async def review_ended(self, agent: Agent, before: datetime | None = None) -> bool:
-        """Settle an agent whose pull request was merged or closed; False while there is none,
-        it is open, or that came only after `before`."""
-        pull = await self._pull_request_of(agent)
-        if pull is None or pull.is_open:
-            return False
-        if before is not None and pull.closed_at is not None and pull.closed_at > before:
-            return False
-        number, at = pull.number, pull.closed_at
-        if pull.is_merged:
-            await self._closing.finish(agent, f"#{number} was merged.", at)
-        else:
-            await self._closing.cancel(agent, f"#{number} was closed without merging.", since=at)
-        return True
-
-    async def _pull_request_of(self, agent: Agent) -> PullRequest | None:
-        """Also one that was merged before its number could be noted."""
-        github, repository = self._world.github, repository_of(agent)
-        if agent.pull_request is not None:
-            return await github.pull_request(repository, agent.pull_request)
-        if agent.waits_for is not Waits.REVIEW:
-            return None
-        pulls = await github.pull_requests(repository, agent.branch)
-        merged = (pull for pull in pulls if pull.is_merged and pull.head_sha == agent.sha)
-        pull = next(merged, None)
-        if pull is not None:
-            await self._world.store.note_pull_request(agent.id, pull.number)
-        return pull
 
     async def _commented(self, signal: Commented) -> None:
         comment = _comment(signal)
@@ -326,23 +208,15 @@ class Routing:
         await self._commanding.press(press)
 
     async def _pull_request_closed(self, signal: PullRequestClosed) -> None:
+        repository = _where(signal)
         agents = await self._world.store.agents(repository=signal.repository, states=LIVE)
         for agent in agents:
             if agent.pull_request == signal.number:
-                await self.changed_hands(_where(signal), agent.id.issue)  # that came first
-                await self.review_ended(agent)
-        await self.issue_closed(_where(signal), signal.number)  # nobody reviews it any longer
-
-
-def may_have_been_closed(issue: Issue) -> bool:
-    """Whether it is closed, or may have been: of pull requests GitHub does not say."""
-    return not issue.is_open or issue.was_reopened or issue.is_pull_request
-
-
-def _before(taken: Taken, issue: Issue | None) -> datetime | None:
-    """By when a pull request must have ended to be what ended its agent. A merge closes the
-    issue, too: while that is closed, the merge was first."""
-    return taken.at if issue is not None and issue.is_open else None
+                # What was done to the issue came first.
+                await self._ends_by_people.changed_hands(repository, agent.id.issue)
+                await self._review_ends.settle(agent)
+        # Nobody reviews it any longer.
+        await self._ends_by_people.issue_closed(repository, signal.number)
 
 
 def _where(signal: Heard) -> Repository:

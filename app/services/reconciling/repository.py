@@ -24,7 +24,6 @@ from app.services.commands.raise_limits import CLOCKS_DIFFER
 from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.plans import Plans
 from app.services.configuration.pull_request_check import ConfigReviews
-from app.services.handlers.delivery import Routing, may_have_been_closed
 from app.services.moves.closing import Closing
 from app.services.reconciling.look import Place
 from app.services.reconciling.repairs import Repairs
@@ -33,8 +32,10 @@ from app.services.reconciling.settled import Settled
 from app.services.reconciling.starts import Asking
 from app.services.starting.start import Starting
 from app.services.steering.access import Access
+from app.services.steering.blockers import Blockers, may_have_been_closed
 from app.services.steering.feedback import Feedback
 from app.services.steering.ownership import Overriding
+from app.services.steering.review import ReviewEnds
 from app.services.world import World, repository_of
 
 OVERLAP: Final = timedelta(minutes=2)
@@ -53,7 +54,8 @@ class Looking:
         self,
         world: World,
         closing: Closing,
-        routing: Routing,
+        review_ends: ReviewEnds,
+        blockers: Blockers,
         overriding: Overriding,
         starting: Starting,
         plans: Plans,
@@ -65,7 +67,8 @@ class Looking:
     ) -> None:
         self._world = world
         self._closing = closing
-        self._routing = routing
+        self._review_ends = review_ends
+        self._blockers = blockers
         self._overriding = overriding
         self._plans = plans
         self._config_trouble = config_trouble
@@ -242,7 +245,7 @@ class Looking:
         self, place: Place, agent: Agent, before: datetime | None = None
     ) -> bool:
         present = await self._present(agent)
-        if present is None or not await self._routing.review_ended(present, before):
+        if present is None or not await self._review_ends.settle(present, before):
             return False
         place.repairs.note("review ended", agent)
         return True
@@ -251,7 +254,7 @@ class Looking:
         present = await self._present(agent)
         if present is None or present.waits_for is not Waits.BLOCKER:
             return
-        if await self._routing.wake_if_free(present):
+        if await self._blockers.wake_if_free(present):
             place.repairs.note("woken", agent)
 
     async def _present(self, agent: Agent) -> Agent | None:

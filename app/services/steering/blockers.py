@@ -1,0 +1,43 @@
+"""Agents that sleep for other issues wake once all of these are closed, or were meanwhile."""
+
+from collections.abc import Mapping
+
+from app.core.agent import Agent
+from app.core.blocking import was_free
+from app.ports import Issue
+from app.services.moves.closing import OURSELVES, Closing
+from app.services.world import World, repository_of
+
+
+class Blockers:
+    """Asks GitHub about the issues that an agent waits for."""
+
+    def __init__(self, world: World, closing: Closing) -> None:
+        self._world = world
+        self._closing = closing
+
+    async def wake_if_free(self, agent: Agent) -> bool:
+        """Wake an agent none of whose blockers is open any more, or was since it fell asleep."""
+        here, blockers = repository_of(agent), dict[int, Issue | None]()
+        for number in agent.blocked_by:
+            blockers[number] = await self._world.github.issue(here, number)
+        still_open = [each for each in blockers.values() if each is not None and each.is_open]
+        if still_open and not await self._was_free(agent, blockers):
+            return False
+        names = ", ".join(f"#{number}" for number in agent.blocked_by)
+        await self._closing.wake(agent, f"Closed meanwhile: {names}.", OURSELVES)
+        return True
+
+    async def _was_free(self, agent: Agent, blockers: Mapping[int, Issue | None]) -> bool:
+        """Whether the blockers, some of which are open, were all closed at one time. Nobody tells
+        since when one is gone."""
+        if not all(each is not None and may_have_been_closed(each) for each in blockers.values()):
+            return False
+        here = repository_of(agent)
+        marks = [await self._world.github.marks(here, number) for number in blockers]
+        return was_free(marks, agent.updated_at)
+
+
+def may_have_been_closed(issue: Issue) -> bool:
+    """Whether it is closed, or may have been: of pull requests GitHub does not say."""
+    return not issue.is_open or issue.was_reopened or issue.is_pull_request
