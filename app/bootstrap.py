@@ -65,9 +65,9 @@ from app.config import yamledit
 from app.config.operator import OperatorConfig, SandboxRules, load_operator
 from app.config.repository import read_repository
 from app.config.settings import Settings
-from app.core.house import HouseRules
+from app.core.effects.pacing import is_limited
 from app.core.limits import LimitName
-from app.core.pacing import is_limited
+from app.core.rules.operator import HouseRules
 from app.ports import (
     Preparation,
     Processes,

@@ -17,8 +17,8 @@ from time import perf_counter
 from typing import Any, Final
 
 from app.adapters.runtimes import claude, copilot
-from app.core.events import SegmentStarted, ToolAsked
-from app.core.lifecycle import State
+from app.core.agents.events import SegmentStarted, ToolAsked
+from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call
 from tests.support.squad import Squad, Task, repository, squad
 from tests.support.waiting import until

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from app.adapters.shell import parse
-from app.core.testruns import suite_of
+from app.testruns import suite_of
 from tests.detection.table import DEVELOPMENT, OWN, rows, score
 
 ROUNDS = 5

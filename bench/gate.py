@@ -20,13 +20,13 @@ from app.adapters.shell import parse
 from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
-from app.core.agent import Assignment, Task
-from app.core.counters import fold
+from app.core.agents.agent import Assignment, Task
+from app.core.agents.counters import fold
 from app.core.limits import Limits
-from app.core.plan import EscalationRules
-from app.core.testruns import SuiteRules
+from app.core.rules.plan import EscalationRules
 from app.ports import NewAgent, Repository, ToolCall, Work, Workspace
 from app.services.segment.gate import BreakerGate
+from app.testruns import SuiteRules
 from bench import databases, disk
 
 AGENTS: Final = 50

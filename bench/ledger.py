@@ -12,9 +12,9 @@ from app.adapters.clock import SystemClock
 from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.ledger import SqlLedger
 from app.adapters.store.writer import GroupWriter
-from app.core.agent import AgentId
-from app.core.budgets import Budget, Scope, Started, Window, accounts
-from app.core.ledger import Reserved
+from app.core.agents.agent import AgentId
+from app.core.budgets.budgets import Budget, Scope, Started, Window, accounts
+from app.core.budgets.ledger import Reserved
 from app.core.money import nanousd
 from bench import databases, disk
 

@@ -8,11 +8,11 @@ from functools import partial
 from app.adapters.pricing import price_of
 from app.adapters.shell import parse
 from app.adapters.transcripts import load
-from app.core.events import ToolKind
+from app.core.agents.events import ToolKind
+from app.core.agents.loops import Loops
+from app.core.history.replay import Rules, replay
 from app.core.limits import LimitName, Limits
-from app.core.loops import Loops
-from app.core.replay import Rules, replay
-from app.core.testruns import SuiteRules
+from app.testruns import SuiteRules
 from tests.support.transcripts import DATA, LABELS
 
 CALLS = 20_000

@@ -12,10 +12,10 @@ from typing import Final
 from app.adapters.pricing import price_of_recorded
 from app.adapters.shell import parse
 from app.adapters.transcripts import load
+from app.core.history.replay import Rules, replay
+from app.core.history.transcript import ModelCall, Step, ToolCall, ToolResult
 from app.core.limits import Limits
-from app.core.replay import Rules, replay
-from app.core.testruns import SuiteRules
-from app.core.transcript import ModelCall, Step, ToolCall, ToolResult
+from app.testruns import SuiteRules
 from tests.support.transcripts import DATA
 
 EVENTS: Final = 10_000

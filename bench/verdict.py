@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import cycle, islice
 from time import perf_counter_ns
 
-from app.core.breaker import decide
-from app.core.counters import fold
-from app.core.events import (
+from app.core.agents.counters import fold
+from app.core.agents.events import (
     AgentEvent,
     Ask,
     Created,
@@ -26,8 +25,9 @@ from app.core.events import (
     Waits,
     Woken,
 )
+from app.core.breaker.verdict import decide
 from app.core.limits import LimitName, Limits
-from app.core.testruns import Outcome, Suite
+from app.testruns import Outcome, Suite
 
 SAMPLES = 20_000
 WARM_UP_SAMPLES = 2_000

@@ -7,7 +7,7 @@ from typing import Final
 import httpx
 from prometheus_client import Counter, Gauge
 
-from app.core.alerts import Alert
+from app.core.words.alerts import Alert
 
 WEBHOOK_SECONDS: Final = 10.0
 """The whole of one POST; an agent's end may have to wait so long."""

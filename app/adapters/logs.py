@@ -6,7 +6,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Final
 
-from app.core.redact import redact
+from app.core.text.redact import redact
 
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 

@@ -15,13 +15,13 @@ from app.adapters.store.codec import encode_event
 from app.adapters.store.store import SqlStore
 from app.cli.failing import fail
 from app.cli.registry import AsJson, agent_called, answered, open_registry, opened
-from app.core.agent import Agent, AgentId, Effect, EffectName
-from app.core.brakes import Brake
-from app.core.breaker import figure
-from app.core.events import AgentEvent
-from app.core.refusals import brake_words
-from app.core.report import Report, report
-from app.core.story import command_words, quoted, refused_words, story
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName
+from app.core.agents.events import AgentEvent
+from app.core.breaker.verdict import figure
+from app.core.rules.brakes import Brake
+from app.core.words.refusals import brake_words
+from app.core.words.report import Report, report
+from app.core.words.story import command_words, quoted, refused_words, story
 from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused
 from app.services.views import (
     REFUSED_SHOWN_FOR,

@@ -10,12 +10,12 @@ from app.adapters.clock import SystemClock
 from app.adapters.store.store import SqlStore
 from app.cli.failing import fail
 from app.cli.registry import AsJson, answered, open_registry, opened
-from app.core.agent import Agent
-from app.core.brakes import Brake, Place, Scope
-from app.core.lifecycle import State
-from app.core.redact import redact
-from app.core.refusals import brake_words, place_words
-from app.core.words import cut
+from app.core.agents.agent import Agent
+from app.core.agents.lifecycle import State
+from app.core.rules.brakes import Brake, Place, Scope
+from app.core.text.markdown import cut
+from app.core.text.redact import redact
+from app.core.words.refusals import brake_words, place_words
 from app.services.views import brake_json
 
 MOST_WORDS = 300

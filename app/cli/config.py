@@ -17,7 +17,7 @@ from app.cli.runtimes import lacks
 from app.config.jsonschema import FileKind, json_schema
 from app.config.wording import did_you_mean
 from app.core.limits import Action, LimitName
-from app.core.plan import ConfigProblem, RolePlan
+from app.core.rules.plan import ConfigProblem, RolePlan
 
 config = typer.Typer(no_args_is_help=True, help="Check and describe configuration files.")
 

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from app.adapters.clock import SystemClock
 from app.cli.registry import AsJson, answered, open_ledger, opened
-from app.core.breaker import money
+from app.core.breaker.verdict import money
 from app.core.money import usd
 from app.ports import Cost, CostsBy
 from app.services.views import Json

@@ -10,8 +10,8 @@ from typing import Any, Final
 import typer
 
 from app.adapters.shell import parse
-from app.core.shell_line import SHELL_TOOLS
-from app.core.testruns import Suite, suite_of
+from app.testruns import Suite, suite_of
+from app.testruns.shell_line import SHELL_TOOLS
 
 MALFORMED: Final = 2
 """Exit status for a line that is no tool call."""

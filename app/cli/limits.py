@@ -10,13 +10,20 @@ from app.adapters.store.store import SqlStore
 from app.cli.directories import operator_of
 from app.cli.failing import fail
 from app.cli.registry import AsJson, answered, open_registry, opened
-from app.core.adapting import Adapted
-from app.core.advice import role_lines, yaml_block
-from app.core.agent import Agent
+from app.core.agents.agent import Agent
+from app.core.history.adapting import Adapted
+from app.core.history.advice import role_lines, yaml_block
+from app.core.history.suggest import (
+    MOST_AGENTS,
+    History,
+    LimitHistory,
+    RoleHistory,
+    Used,
+    role_history,
+)
 from app.core.limits import LimitName
-from app.core.suggest import MOST_AGENTS, History, LimitHistory, RoleHistory, Used, role_history
-from app.core.words import in_unit
-from app.core.words import instant as day
+from app.core.text.markdown import in_unit
+from app.core.text.markdown import instant as day
 from app.services.views import Json, amount, instant
 
 limits = typer.Typer(no_args_is_help=True, help="Limits, and what they should be.")

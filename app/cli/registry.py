@@ -15,7 +15,7 @@ from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.cli.failing import fail
 from app.config.settings import Settings, SettingsError, load_local_settings
-from app.core.agent import Agent, AgentId
+from app.core.agents.agent import Agent, AgentId
 from app.ports import StoreUnavailable, Work
 
 Answer = TypeVar("Answer")

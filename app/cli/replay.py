@@ -20,12 +20,12 @@ from app.cli.directories import USAGE_ERROR, operator_of, reading_of
 from app.cli.failing import fail
 from app.config.repository import read_repository
 from app.config.wording import did_you_mean
-from app.core.breaker import money
+from app.core.breaker.verdict import money
+from app.core.history.onward import Mark
+from app.core.history.replay import Replay, Rules, Spent
+from app.core.history.replay import replay as replayed
+from app.core.history.transcript import Format, Transcript
 from app.core.money import usd
-from app.core.onward import Mark
-from app.core.replay import Replay, Rules, Spent
-from app.core.replay import replay as replayed
-from app.core.transcript import Format, Transcript
 from app.services.views import Json, amount, instant, number
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from app.adapters.runtimes import claude, copilot
-from app.core.plan import RuntimeName
+from app.core.rules.plan import RuntimeName
 
 
 def lacks(copilot_cli: Path | None) -> Mapping[RuntimeName, str]:

@@ -16,9 +16,9 @@ from app.adapters.workspace import agent_directory
 from app.cli.failing import fail
 from app.cli.registry import agent_called, answered, open_registry, opened
 from app.config.settings import Settings, SettingsError, load_settings
-from app.core.agent import AgentId
-from app.core.events import AgentEvent
-from app.core.redact import redact
+from app.core.agents.agent import AgentId
+from app.core.agents.events import AgentEvent
+from app.core.text.redact import redact
 from app.services.views import Json, instant
 
 session = typer.Typer(no_args_is_help=True, help="Conversations of agents.")

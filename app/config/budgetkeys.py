@@ -17,7 +17,7 @@ from pydantic_core import CoreSchema
 from app.config.names import is_role_name, login
 from app.config.strict import Strict
 from app.config.wording import quoted
-from app.core.budgets import Budget, Scope, Window
+from app.core.budgets.budgets import Budget, Scope, Window
 from app.core.limits import LEAST_USD, MOST_USD
 from app.core.money import nanousd
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from app.config.yamltree import MAX_FILE_BYTES
-from app.core.plan import ConfigProblem
+from app.core.rules.plan import ConfigProblem
 
 MAX_FILES: Final = 64
 MAX_DIRECTORY_DEPTH: Final = 4

@@ -12,8 +12,8 @@ from app.config.limitkeys import DEFAULT_ACTION, SETTINGS, OnLimit
 from app.config.wording import dotted
 from app.config.yamltree import Document, Path
 from app.core.limits import Action, LimitName, Limits
-from app.core.plan import ConfigProblem, Layer, Origin
-from app.core.presets import PRESETS
+from app.core.limits.presets import PRESETS
+from app.core.rules.plan import ConfigProblem, Layer, Origin
 
 LIMIT_KEYS: Final = (*(name.value for name in LimitName), *SETTINGS, "shadow")
 """The keys that one layer says as a whole; `on_limit` is said limit by limit."""

@@ -11,8 +11,8 @@ from pydantic import AfterValidator, WithJsonSchema
 from app.config.branchnames import checked_branch_naming
 from app.config.wording import did_you_mean, quoted
 from app.core.limits import Action, LimitName
-from app.core.plan import TRIGGER_PREFIX, RoleKind
-from app.core.presets import PRESETS
+from app.core.limits.presets import PRESETS
+from app.core.rules.plan import TRIGGER_PREFIX, RoleKind
 
 MAX_ROLE_CHARACTERS: Final = 40
 MAX_LABEL_CHARACTERS: Final = 50

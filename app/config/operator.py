@@ -11,10 +11,10 @@ from app.config.schema import ModelPrice, OperatorFile, Sandbox
 from app.config.strict import read
 from app.config.wording import dotted
 from app.config.yamltree import MAX_FILE_BYTES, Document, Mistake, read_document
-from app.core.budgets import Budget
+from app.core.budgets.budgets import Budget
 from app.core.limits import LimitName
 from app.core.money import Price
-from app.core.plan import Adaptive, Alerts, ConfigProblem, Layer, OnUnmeasurable, SandboxMode
+from app.core.rules.plan import Adaptive, Alerts, ConfigProblem, Layer, OnUnmeasurable, SandboxMode
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from app.config.strict import read, without
 from app.config.wording import did_you_mean, dotted
 from app.config.yamltree import Document, Mistake, Path, read_document
 from app.core.limits import Limits
-from app.core.plan import (
+from app.core.rules.plan import (
     TRIGGER_PREFIX,
     ConfigProblem,
     EscalationRules,
@@ -29,8 +29,8 @@ from app.core.plan import (
     RoleKind,
     RolePlan,
 )
-from app.core.testruns import SuiteRules
-from app.core.trust import Permission, TrustRules
+from app.core.rules.trust import Permission, TrustRules
+from app.testruns import SuiteRules
 
 SETUP_FILE: Final = "setup.sh"
 MAX_SETUP_BYTES: Final = 100_000

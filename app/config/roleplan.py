@@ -11,8 +11,8 @@ from app.config.operator import OperatorConfig, problems_of
 from app.config.schema import ConfigFile
 from app.config.wording import did_you_mean, quoted
 from app.config.yamltree import Document, Path
-from app.core.escalation import NEEDS_HUMAN
-from app.core.plan import TRIGGER_PREFIX, ConfigProblem, Layer, RoleKind, RolePlan
+from app.core.effects.wanted import NEEDS_HUMAN
+from app.core.rules.plan import TRIGGER_PREFIX, ConfigProblem, Layer, RoleKind, RolePlan
 
 CONFIG_FILE = "config.yaml"
 

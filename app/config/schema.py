@@ -35,7 +35,7 @@ from app.config.names import (
 )
 from app.config.strict import Named, Several, Strict
 from app.core.limits import LEAST_USD, MOST_USD
-from app.core.plan import (
+from app.core.rules.plan import (
     Adaptive,
     Alerts,
     EscalationRules,

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from app.core.alerts import Alert
+from app.core.words.alerts import Alert
 
 
 class Alarms(Protocol):

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
 
-from app.core.buttons import Button
-from app.core.escalation import Conclusion
-from app.core.events import LineComment
-from app.core.feedback import FailedCheck, Review
-from app.core.marks import Mark
-from app.core.remarks import CommentKind
-from app.core.trust import Permission
+from app.core.agents.events import LineComment
+from app.core.commands.buttons import Button
+from app.core.effects.wanted import Conclusion
+from app.core.github.comment_kinds import CommentKind
+from app.core.github.timeline import Mark
+from app.core.rules.trust import Permission
+from app.core.steering.feedback import FailedCheck, Review
 
 
 @dataclass(frozen=True, slots=True)

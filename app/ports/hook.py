@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Protocol
 
-from app.core.redelivery import Attempt
+from app.core.github.redelivery import Attempt
 
 
 class Hook(Protocol):

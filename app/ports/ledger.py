@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from app.core.agent import AgentId, Task
-from app.core.budgets import Account
-from app.core.ledger import Balance, Insufficient, Reserved, Spent
+from app.core.agents.agent import AgentId, Task
+from app.core.budgets.budgets import Account
+from app.core.budgets.ledger import Balance, Insufficient, Reserved, Spent
+from app.core.budgets.rates import HOUR, Allowed, Refused
 from app.core.limits import LimitName
-from app.core.rates import HOUR, Allowed, Refused
-from app.core.trust import Sender
+from app.core.rules.trust import Sender
 from app.ports.github import Repository
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
 
-from app.core.shell_line import ShellLine
+from app.testruns.shell_line import ShellLine
 
 SEGMENT_VARIABLE: Final = "SQUADRON_SEGMENT"
 """Names the segment in the environment of each of its processes: orphans are found by it."""

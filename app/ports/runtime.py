@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from app.core.breaker import Verdict
-from app.core.events import LineComment, Phase, ToolKind
+from app.core.agents.events import LineComment, Phase, ToolKind
+from app.core.breaker.verdict import Verdict
+from app.core.github.patch import FilePatch
 from app.core.limits import LimitName
-from app.core.patch import FilePatch
-from app.core.plan import RuntimeName
+from app.core.rules.plan import RuntimeName
 
 
 @dataclass(frozen=True, slots=True)

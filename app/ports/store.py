@@ -7,15 +7,15 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from app.core.adapting import Adapted
-from app.core.agent import Agent, AgentId, Assignment, Effect, EffectName
-from app.core.asks import Trigger
-from app.core.brakes import Brake, Place
-from app.core.events import AgentEvent, Kept, TakenAway, Trip, Waits
-from app.core.ledger import Insufficient
-from app.core.lifecycle import Signal, State
-from app.core.redelivery import AskedAgain
-from app.core.remarks import CommentKind
+from app.core.agents.agent import Agent, AgentId, Assignment, Effect, EffectName
+from app.core.agents.events import AgentEvent, Kept, TakenAway, Trip, Waits
+from app.core.agents.lifecycle import Signal, State
+from app.core.budgets.ledger import Insufficient
+from app.core.github.comment_kinds import CommentKind
+from app.core.github.redelivery import AskedAgain
+from app.core.history.adapting import Adapted
+from app.core.rules.brakes import Brake, Place
+from app.core.steering.asks import Trigger
 from app.ports.github import Repository
 from app.ports.ledger import Funding, WaitingStart
 

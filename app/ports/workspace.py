@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from app.core.events import DiffSize
+from app.core.agents.events import DiffSize
 from app.ports.github import Repository
 
 

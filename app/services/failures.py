@@ -1,6 +1,6 @@
 """From the failures of the GitHub port to the values that decisions about retries are made of."""
 
-from app.core import retry
+from app.core.effects import retry
 from app.ports import GitHubFailed, NoAccess, RateLimited, Refused
 
 

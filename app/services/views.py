@@ -6,15 +6,15 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from app.core.agent import Agent, Effect, EffectName, EffectState
-from app.core.brakes import Brake
-from app.core.breaker import amount_words
-from app.core.counters import Counters
-from app.core.events import Hold, Passed, Raised, Trip, Warned
+from app.core.agents.agent import Agent, Effect, EffectName, EffectState
+from app.core.agents.counters import Counters
+from app.core.agents.events import Hold, Passed, Raised, Trip, Warned
+from app.core.breaker.verdict import amount_words
+from app.core.github.hints import dig
 from app.core.limits import CATALOGUE
 from app.core.money import usd
-from app.core.report import Report
-from app.core.signals import dig
+from app.core.rules.brakes import Brake
+from app.core.words.report import Report
 from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused
 
 REFUSED_SHOWN_FOR: Final = timedelta(days=30)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.agent import Agent, AgentId
-from app.core.house import HouseRules
+from app.core.agents.agent import Agent, AgentId
 from app.core.limits import LimitName
 from app.core.money import PriceOf
-from app.core.plan import ConfigProblem, RepositoryPlan, RoleKind
+from app.core.rules.operator import HouseRules
+from app.core.rules.plan import ConfigProblem, RepositoryPlan, RoleKind
 from app.ports import (
     SEGMENT_VARIABLE,
     Alarms,

@@ -11,11 +11,11 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 from app.bootstrap import Service
-from app.core.agent import Agent, AgentId
-from app.core.commands import limit_named
-from app.core.grants import BadAmount, Grant, NotGranted
-from app.core.rates import Refused
-from app.core.report import report
+from app.core.agents.agent import Agent, AgentId
+from app.core.breaker.raises import BadAmount, Grant, NotGranted
+from app.core.budgets.rates import Refused
+from app.core.commands.grammar import limit_named
+from app.core.words.report import report
 from app.ports import GitHubFailed
 from app.services.commands.raise_limits import NotPaused, Wish
 from app.services.views import (

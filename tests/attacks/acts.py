@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from app.core.agent import AgentId, EffectName
-from app.core.escalation import marker
-from app.core.events import Waits
-from app.core.lifecycle import State
-from app.core.pauses import answer_marker
+from app.core.agents.agent import AgentId, EffectName
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.effects.wanted import marker
+from app.core.words.pauses import answer_marker
 from app.scripted.script import Answer, Call, Conversation, Speaker
 from tests.attacks.hostile_texts import (
     ESCAPES,

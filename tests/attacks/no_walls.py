@@ -18,8 +18,10 @@ from app.adapters.workspace import GitWorkspace, adapter, guard
 from app.adapters.workspace.clone import make_clone
 from app.adapters.workspace.remote import Remote
 from app.cli.main import main
-from app.core import prompts, redact, visible, words
-from app.core.agent import Task
+from app.core.agents.agent import Task
+from app.core.text import markdown as words
+from app.core.text import redact, visible
+from app.core.words import prompts
 from app.ports import CheckoutOrder, KeptWork
 from app.services.segment import attempt as segment
 from app.services.starting.trust import Trusting

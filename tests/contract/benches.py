@@ -12,7 +12,7 @@ from app.adapters.runtimes.copilot import CopilotRuntime
 from app.adapters.runtimes.embedded import Bounds as EmbeddedBounds
 from app.adapters.runtimes.embedded import EmbeddedRuntime, ModelAccess, models_of
 from app.adapters.sandbox import SandboxedProcesses
-from app.core.plan import RuntimeName
+from app.core.rules.plan import RuntimeName
 from app.ports import Runtime, Session
 from app.scripted.script import Call
 from tests.contract.runtime_contract import (

@@ -18,10 +18,10 @@ from app.adapters.store.database import make_engine
 from app.adapters.store.ledger import SqlLedger
 from app.adapters.store.rates import SqlRates
 from app.adapters.store.writer import GroupWriter
-from app.core.agent import AgentId
-from app.core.budgets import Account, Window
-from app.core.ledger import Reserved
-from app.core.rates import Allowed, Refused
+from app.core.agents.agent import AgentId
+from app.core.budgets.budgets import Account, Window
+from app.core.budgets.ledger import Reserved
+from app.core.budgets.rates import Allowed, Refused
 
 NOON: Final = datetime(2026, 5, 4, 12, tzinfo=UTC)
 DAY: Final = datetime(2026, 5, 4, tzinfo=UTC)

@@ -12,9 +12,9 @@ from pydantic_ai.models import Model
 
 from app.adapters.processes import ProcessGroups
 from app.adapters.runtimes.embedded import Bounds, EmbeddedRuntime, ModelAccess, models_of
-from app.core.breaker import Answer, Verdict
-from app.core.plan import RuntimeName
-from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.core.breaker.verdict import Answer, Verdict
+from app.core.rules.plan import RuntimeName
+from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.ports import (
     Delegate,
     ModelRequest,

@@ -25,9 +25,9 @@ from app.adapters.processes import NoWalls, ProcessGroups
 from app.adapters.runtimes.door import ModelDoor
 from app.adapters.sandbox import Bounds as SandboxBounds
 from app.adapters.sandbox import SandboxedProcesses
-from app.core.breaker import Answer as Said
-from app.core.breaker import Verdict
-from app.core.events import ToolKind
+from app.core.agents.events import ToolKind
+from app.core.breaker.verdict import Answer as Said
+from app.core.breaker.verdict import Verdict
 from app.ports import (
     SEGMENT_VARIABLE,
     Delegation,

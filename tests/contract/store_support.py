@@ -16,11 +16,11 @@ from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.tables import METADATA
 from app.adapters.store.writer import GroupWriter
-from app.core.agent import Agent, Assignment, Task
+from app.core.agents.agent import Agent, Assignment, Task
 from app.core.limits import Limits
-from app.core.plan import EscalationRules
-from app.core.testruns import SuiteRules
+from app.core.rules.plan import EscalationRules
 from app.ports import NewAgent, Repository, Work
+from app.testruns import SuiteRules
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 123_456, tzinfo=UTC)
 DATABASES = ("sqlite", "postgresql")

@@ -13,8 +13,8 @@ from pydantic import SecretStr
 
 from app.bootstrap import build
 from app.config.settings import Settings
-from app.core.agent import Agent
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.lifecycle import State
 from app.web.application import rest
 from tests.contract.github_support import app_key
 from tests.support.squad import ADMIN_TOKEN, CANARIES, Squad, repository, squad

@@ -7,9 +7,9 @@ from dataclasses import replace
 import sqlalchemy as sa
 
 from app.adapters.store.registry import create
-from app.core.agent import Agent, AgentId
-from app.core.events import Finished, Slept, Waits, Woken
-from app.core.lifecycle import Signal, State
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import Finished, Slept, Waits, Woken
+from app.core.agents.lifecycle import Signal, State
 from app.ports import Changes, NewAgent
 from tests.contract.store_support import NOON, World, a_new_agent, later
 

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.cli.main import app
-from app.core.events import ModelCalled
+from app.core.agents.events import ModelCalled
 from app.core.money import nanousd
 from app.ports import CostsBy, Repository
 from tests.contract.store_support import World, a_new_agent

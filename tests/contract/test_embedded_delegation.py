@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.events import ToolKind
+from app.core.agents.events import ToolKind
 from app.core.limits import LimitName
 from app.ports import Delegation, Halted, IncreaseRequested, ReportedComplete, ToolResult
 from app.scripted.script import Answer, Call, Conversation, Scripts, Speaker, calls

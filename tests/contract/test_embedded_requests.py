@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from app.adapters.runtimes.embedded import Bounds
-from app.core.breaker import Answer as Says
-from app.core.breaker import Verdict
-from app.core.events import Phase
+from app.core.agents.events import Phase
+from app.core.breaker.verdict import Answer as Says
+from app.core.breaker.verdict import Verdict
 from app.ports import (
     Halted,
     Idle,

@@ -16,7 +16,7 @@ from pydantic_ai.messages import ToolCallPart, ToolReturnPart
 from app.adapters.runtimes.embedded import Bounds
 from app.adapters.runtimes.embedded.kept import MOST_LINE_CHARACTERS, KeptResults, NotKept
 from app.adapters.runtimes.embedded.results import ResultGuard, for_model
-from app.core.events import ToolKind
+from app.core.agents.events import ToolKind
 from app.ports import ReportedComplete, ToolResult
 from app.scripted.script import Answer, Call, Conversation, Scripts, Speaker, calls, text
 from app.scripted.server import ScriptedServer

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.runtimes.embedded import Bounds
-from app.core.breaker import Verdict
+from app.core.breaker.verdict import Verdict
 from app.ports import (
     Halted,
     Idle,

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from app.adapters.store.ledger import SqlLedger
-from app.core.agent import Agent
-from app.core.budgets import Account, Window
-from app.core.events import Created, ModelCalled
-from app.core.ledger import Balance, Insufficient
-from app.core.lifecycle import Signal, State
+from app.core.agents.agent import Agent
+from app.core.agents.events import Created, ModelCalled
+from app.core.agents.lifecycle import Signal, State
+from app.core.budgets.budgets import Account, Window
+from app.core.budgets.ledger import Balance, Insufficient
 from app.ports import Changes, Cost, CostsBy, Funding
 from tests.contract.crowd_support import DAY, NOON
 from tests.contract.store_support import OutOfOrder, World, a_new_agent, later

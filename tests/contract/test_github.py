@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from app.adapters.github import GitHubApp, configuration, reading
-from app.core.trust import Permission
+from app.core.rules.trust import Permission
 from app.githubbox.box import Box
 from app.githubbox.data import examples
 from app.githubbox.git import output

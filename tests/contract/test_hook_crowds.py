@@ -12,9 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from app.adapters.runtimes.gate import ClosedGate
-from app.core.breaker import Answer, Verdict
-from app.core.counters import fold
-from app.core.events import (
+from app.core.agents.counters import fold
+from app.core.agents.events import (
     Held,
     ModelAsked,
     Passed,
@@ -25,6 +24,7 @@ from app.core.events import (
     Tripped,
     TurnAsked,
 )
+from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import Action, LimitName
 from app.ports import ModelRequest, ModelUsage, ToolCall
 from tests.contract.store_support import World

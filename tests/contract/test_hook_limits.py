@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from app.core.breaker import Answer, Verdict, usage
-from app.core.counters import Counters, fold
-from app.core.deadlines import overdue
-from app.core.events import (
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import (
     Layer,
     ModelAsked,
     Phase,
@@ -25,7 +23,9 @@ from app.core.events import (
     Waits,
     Woken,
 )
-from app.core.lifecycle import Signal
+from app.core.agents.lifecycle import Signal
+from app.core.breaker.clocks import overdue
+from app.core.breaker.verdict import Answer, Verdict, usage
 from app.core.limits import CATALOGUE, Action, LimitName, Limits, Trips
 from app.ports import Changes, ToolResult
 from tests.contract.store_support import World, later

@@ -14,10 +14,8 @@ from datetime import datetime
 import pytest
 
 from app.adapters.store.store import SqlStore
-from app.core.breaker import Answer, Verdict
-from app.core.counters import fold
-from app.core.deadlines import overdue
-from app.core.events import (
+from app.core.agents.counters import fold
+from app.core.agents.events import (
     AgentEvent,
     Layer,
     ModelAsked,
@@ -30,7 +28,9 @@ from app.core.events import (
     TurnAsked,
     Waits,
 )
-from app.core.lifecycle import Signal
+from app.core.agents.lifecycle import Signal
+from app.core.breaker.clocks import overdue
+from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import CATALOGUE, LimitName, Trips
 from app.ports import Changes, ToolResult
 from tests.contract.store_support import World, later

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from app.adapters.store.ledger import SqlLedger
 from app.adapters.store.tables import ACCOUNTS, HOLDINGS
-from app.core.agent import AgentId
-from app.core.budgets import Account, Window
-from app.core.ledger import Balance, Book, Insufficient, Reserved, Spent
+from app.core.agents.agent import AgentId
+from app.core.budgets.budgets import Account, Window
+from app.core.budgets.ledger import Balance, Book, Insufficient, Reserved, Spent
 from app.core.money import nanousd, usd
 from tests.contract.crowd_support import (
     AMOUNT,

@@ -12,8 +12,8 @@ import openai
 import pytest
 
 from app.adapters.modelproxy import Bounds
-from app.core.breaker import Answer, Verdict
-from app.core.events import Phase
+from app.core.agents.events import Phase
+from app.core.breaker.verdict import Answer, Verdict
 from app.ports import ModelRequest, ModelUsage
 from app.scripted.script import Answer as Said
 from app.scripted.script import Call, Script, Scripts, Speaker, calls

@@ -8,7 +8,7 @@ import pytest
 
 from app.adapters.github import GitHubApp
 from app.adapters.store.pacing import SqlPacing
-from app.core.pacing import WRITES
+from app.core.effects.pacing import WRITES
 from app.ports import CheckText, Paced, RateLimited, Repository
 from tests.contract.github_support import SetClock, app_key
 from tests.contract.store_support import NOON, World

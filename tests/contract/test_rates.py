@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from app.adapters.store.rates import SqlRates
-from app.core.rates import Allowed, Refused
+from app.core.budgets.rates import Allowed, Refused
 from tests.contract.crowd_support import LIMIT, NOON, crowd, hit_all
 from tests.contract.store_support import World
 

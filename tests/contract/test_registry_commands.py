@@ -12,7 +12,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from app.cli.main import app
-from app.core.agent import AgentId, Effect, EffectName, EffectState
+from app.core.agents.agent import AgentId, Effect, EffectName, EffectState
 from app.core.limits import Limits
 from app.ports import HeardCommands
 from tests.contract.store_support import NOON

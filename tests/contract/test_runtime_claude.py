@@ -10,7 +10,7 @@ import pytest
 
 from app.adapters.runtimes.claude import Bounds
 from app.adapters.runtimes.claude.calls import Confines
-from app.core.events import Phase
+from app.core.agents.events import Phase
 from app.ports import (
     Idle,
     ReportedComplete,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.plan import RuntimeName
+from app.core.rules.plan import RuntimeName
 from tests.contract.benches import BENCHES, CANNOT_BE_TOLD, CopilotBench
 from tests.contract.runtime_contract import (
     CANARY,

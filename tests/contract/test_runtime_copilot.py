@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from app.adapters.runtimes.copilot import Bounds
-from app.core.breaker import Answer, Verdict
-from app.core.events import ToolKind
+from app.core.agents.events import ToolKind
+from app.core.breaker.verdict import Answer, Verdict
 from app.ports import (
     Halted,
     Idle,

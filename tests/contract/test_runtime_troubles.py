@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.modelproxy import Bounds as DoorBounds
-from app.core.plan import RuntimeName
+from app.core.rules.plan import RuntimeName
 from app.ports import RuntimeFailed
 from app.scripted.script import Answer, Failure, Step
 from tests.contract.benches import BENCHES, CopilotBench, EmbeddedBench

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.core.adapting import Adapted
+from app.core.history.adapting import Adapted
 from app.core.limits import LimitName
 from tests.contract.store_support import World, later
 

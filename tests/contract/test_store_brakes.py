@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from app.adapters.store import brakes as table
-from app.core.brakes import Brake, Place
+from app.core.rules.brakes import Brake, Place
 from app.ports import Work, WorkKind
 from app.services.moves.brakes import BrakeWatch
 from tests.contract.store_support import NOON, World, later

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.store.codec import decode_event, encode_event
-from app.core.events import AgentEvent, Kept, Layer, SuiteAsked, ToolAsked, Trip, Tripped
+from app.core.agents.events import AgentEvent, Kept, Layer, SuiteAsked, ToolAsked, Trip, Tripped
 from tests.contract.store_support import NOON
 
 KINDS = get_args(AgentEvent)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.core.agent import Effect, EffectName, EffectState
+from app.core.agents.agent import Effect, EffectName, EffectState
 from tests.contract.store_support import NOON, World, later
 
 

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.adapters.store.registry import Move, move
-from app.core.agent import AgentId
-from app.core.counters import Counters, after, fold
-from app.core.events import (
+from app.core.agents.agent import AgentId
+from app.core.agents.counters import Counters, after, fold
+from app.core.agents.events import (
     AgentEvent,
     Finished,
     ModelCalled,
@@ -22,7 +22,7 @@ from app.core.events import (
     TurnAsked,
     Warned,
 )
-from app.core.lifecycle import Signal
+from app.core.agents.lifecycle import Signal
 from app.core.limits import LimitName
 from app.ports import Changes
 from tests.contract.store_support import NOON, World, a_new_agent, later

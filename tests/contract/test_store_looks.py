@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.core.asks import Trigger
+from app.core.steering.asks import Trigger
 from app.ports import Look
 from tests.contract.store_support import NOON, World, later
 

@@ -4,13 +4,13 @@ from dataclasses import replace
 from typing import get_args
 
 from app.adapters.store.ledger import SqlLedger
-from app.core.agent import Agent, AgentId, Effect, EffectName, EffectState
-from app.core.brakes import Brake, Place
-from app.core.budgets import Account, Window
-from app.core.events import Finished
-from app.core.ledger import Balance
-from app.core.lifecycle import Signal
-from app.core.remarks import CommentKind
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
+from app.core.agents.events import Finished
+from app.core.agents.lifecycle import Signal
+from app.core.budgets.budgets import Account, Window
+from app.core.budgets.ledger import Balance
+from app.core.github.comment_kinds import CommentKind
+from app.core.rules.brakes import Brake, Place
 from app.ports import Changes, Funding, HeardCommands, Look, Repository, StartRefused
 from tests.contract.store_support import NOON, World, a_new_agent, later
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from app.core.redelivery import AskedAgain
+from app.core.github.redelivery import AskedAgain
 from app.ports import Delivery
 from tests.contract.store_support import NOON, World, later
 

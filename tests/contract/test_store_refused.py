@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.adapters.store import refused as table
-from app.core.agent import AgentId
+from app.core.agents.agent import AgentId
 from app.ports import NewAgent, StartRefused
 from tests.contract.store_support import NOON, World, a_new_agent, later
 

@@ -6,8 +6,8 @@ from datetime import timedelta, timezone
 
 import pytest
 
-from app.core.agent import Agent, AgentId, Task
-from app.core.events import (
+from app.core.agents.agent import Agent, AgentId, Task
+from app.core.agents.events import (
     Created,
     Finished,
     Kept,
@@ -22,7 +22,7 @@ from app.core.events import (
     Waits,
     Woken,
 )
-from app.core.lifecycle import ImpossibleTransition, Signal, State
+from app.core.agents.lifecycle import ImpossibleTransition, Signal, State
 from app.ports import Changes, Work
 from tests.contract.store_support import NOON, OutOfOrder, World, a_new_agent, later
 

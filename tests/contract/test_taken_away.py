@@ -5,8 +5,8 @@ from datetime import datetime
 from types import SimpleNamespace
 from typing import Any
 
-from app.core.events import AgentEvent, Created
-from app.core.marks import Mark
+from app.core.agents.events import AgentEvent, Created
+from app.core.github.timeline import Mark
 from app.ports import Repository
 from app.services.steering.blockers import Blockers
 from app.services.steering.ownership import Overriding

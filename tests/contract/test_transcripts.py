@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.transcripts import load, read
-from app.core.events import ToolKind
-from app.core.transcript import (
+from app.core.agents.events import ToolKind
+from app.core.history.transcript import (
     Format,
     Message,
     ModelCall,

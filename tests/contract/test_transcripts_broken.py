@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.transcripts import TranscriptProblem, load, read, reading, recognise
-from app.core.transcript import Format
+from app.core.history.transcript import Format
 from tests.support.transcripts import DATA, LABELS, NOON, answered, asked, calls, json_lines
 
 GOOD = json_lines(asked("ls"), answered())

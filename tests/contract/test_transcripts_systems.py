@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from app.adapters.transcripts import load, read
-from app.core.events import ToolKind
-from app.core.transcript import Message, ModelCall, ToolCall, ToolResult, Turn
+from app.core.agents.events import ToolKind
+from app.core.history.transcript import Message, ModelCall, ToolCall, ToolResult, Turn
 from tests.support.transcripts import DATA, NOON, answers, calls, json_lines, model_calls, results
 
 COPILOT = next(DATA.glob("copilot/**/events.jsonl"))

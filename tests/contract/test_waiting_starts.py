@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from app.core.agent import Task
-from app.core.trust import Sender
+from app.core.agents.agent import Task
+from app.core.rules.trust import Sender
 from app.ports import Repository, TakenBack, WaitingStart
 from tests.contract.store_support import NOON, World, later
 

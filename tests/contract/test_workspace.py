@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.adapters.workspace import GitWorkspace, agent_directory
 from app.adapters.workspace.places import locked
 from app.adapters.workspace.stage import unquoted
-from app.core.events import DiffSize
+from app.core.agents.events import DiffSize
 from app.ports import (
     Refused,
     Repository,

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from app.core.breaker import Answer, Decision, Verdict, decide
-from app.core.counters import Counters, fold
-from app.core.events import (
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import (
     AgentEvent,
     Ask,
     Created,
@@ -35,8 +34,9 @@ from app.core.events import (
     Waits,
     Woken,
 )
+from app.core.breaker.verdict import Answer, Decision, Verdict, decide
 from app.core.limits import LimitName, Limits
-from app.core.testruns import Outcome, Suite
+from app.testruns import Outcome, Suite
 from tests.core.strategies import EVERYTHING, NO_LIMITS, START
 
 KINDS = {

@@ -11,7 +11,7 @@ from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
 
-from app.core.events import (
+from app.core.agents.events import (
     AgentEvent,
     Finished,
     ModelAsked,
@@ -33,7 +33,7 @@ from app.core.events import (
     Woken,
 )
 from app.core.limits import LimitName, Limits
-from app.core.testruns import Outcome, Suite
+from app.testruns import Outcome, Suite
 from tests.core.strategies import WIDER_OR_SAME
 
 Log = list[AgentEvent]

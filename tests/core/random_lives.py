@@ -5,10 +5,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from app.core.breaker import Verdict
-from app.core.events import Phase, Waits
+from app.core.agents.events import Phase, Waits
+from app.core.breaker.verdict import Verdict
 from app.core.limits import CATALOGUE, Action, LimitName, Limits
-from app.core.testruns import Outcome, Suite
+from app.testruns import Outcome, Suite
 from tests.core.life import Life, begun
 from tests.core.onlooker import JUDGED
 from tests.core.strategies import NO_LIMITS, SUITES

@@ -6,13 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from app.adapters.shell import parse
-from app.core.events import ToolKind
-from app.core.limits import Limits
-from app.core.money import Price
-from app.core.onward import Mark
-from app.core.replay import Replay, Rules, replay
-from app.core.testruns import SuiteRules
-from app.core.transcript import (
+from app.core.agents.events import ToolKind
+from app.core.history.onward import Mark
+from app.core.history.replay import Replay, Rules, replay
+from app.core.history.transcript import (
     Format,
     Message,
     ModelCall,
@@ -23,6 +20,9 @@ from app.core.transcript import (
     Transcript,
     Turn,
 )
+from app.core.limits import Limits
+from app.core.money import Price
+from app.testruns import SuiteRules
 from tests.core.strategies import START
 
 PRICES = {"one-dollar": Price(Decimal(1), Decimal(1))}

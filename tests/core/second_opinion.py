@@ -7,8 +7,7 @@ before holds before warnings, all limits at every check, the first of the catalo
 from collections.abc import Sequence
 from fractions import Fraction
 
-from app.core.breaker import Answer
-from app.core.events import (
+from app.core.agents.events import (
     Ask,
     Held,
     ModelAsked,
@@ -23,6 +22,7 @@ from app.core.events import (
     Warned,
     Woken,
 )
+from app.core.breaker.verdict import Answer
 from app.core.limits import Action, LimitName, Limits
 from tests.core.onlooker import COUNTS, JUDGED, PHASES, Log, amount, did_not_run, exact
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from hypothesis import settings
 
-from app.core.agent import Agent, AgentId, Assignment, Task
-from app.core.events import (
+from app.core.agents.agent import Agent, AgentId, Assignment, Task
+from app.core.agents.events import (
     Waits,
 )
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from app.core.limits import Limits
-from app.core.plan import EscalationRules
-from app.core.testruns import Outcome, Suite, SuiteRules
+from app.core.rules.plan import EscalationRules
+from app.testruns import Outcome, Suite, SuiteRules
 
 EXAMPLES = settings(deadline=None, derandomize=True, max_examples=100)
 FEWER_EXAMPLES = settings(EXAMPLES, max_examples=50)

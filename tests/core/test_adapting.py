@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.core.adapting import (
+from app.core.history.adapting import (
     BRANCH_PREFIX,
     LARGEST_STEP,
     Adapted,
@@ -18,9 +18,9 @@ from app.core.adapting import (
     step,
     steps,
 )
+from app.core.history.suggest import SUGGESTED, RoleHistory, role_history
 from app.core.limits import CATALOGUE, LimitName, Limits, in_range
-from app.core.plan import Layer, Origin, RepositoryPlan, RolePlan
-from app.core.suggest import SUGGESTED, RoleHistory, role_history
+from app.core.rules.plan import Layer, Origin, RepositoryPlan, RolePlan
 from tests.core.strategies import EXAMPLES, START
 from tests.core.test_suggest import finished
 

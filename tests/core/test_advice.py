@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.core.advice import role_lines, suggestion_words, table_lines, yaml_block
+from app.core.history.advice import role_lines, suggestion_words, table_lines, yaml_block
+from app.core.history.suggest import Changed, LimitHistory, RoleHistory, Suggestion, Used
 from app.core.limits import LimitName
-from app.core.suggest import Changed, LimitHistory, RoleHistory, Suggestion, Used
 
 NOBODY = Changed((), (), ())
 

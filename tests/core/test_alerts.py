@@ -9,7 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.core.alerts import (
+from app.core.budgets.budgets import Account, Window
+from app.core.budgets.ledger import Balance, Insufficient
+from app.core.money import NANOUSD, nanousd
+from app.core.words.alerts import (
     FOR_GOOD,
     HOUR,
     nearly_spent,
@@ -18,10 +21,7 @@ from app.core.alerts import (
     trips,
     warnings,
 )
-from app.core.budgets import Account, Window
-from app.core.ledger import Balance, Insufficient
-from app.core.money import NANOUSD, nanousd
-from app.core.refusals import account_words, budget_refused, rate_refused
+from app.core.words.refusals import account_words, budget_refused, rate_refused
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 DAY = datetime(2026, 5, 4, tzinfo=UTC)

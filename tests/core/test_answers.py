@@ -2,8 +2,11 @@
 
 import pytest
 
-from app.core.agent import AgentId
-from app.core.answers import (
+from app.core.agents.agent import AgentId
+from app.core.agents.lifecycle import State
+from app.core.commands.grammar import USAGE
+from app.core.text.markdown import MOST_TEXT
+from app.core.words.answers import (
     has_ended_words,
     help_words,
     not_asleep_words,
@@ -13,9 +16,6 @@ from app.core.answers import (
     story_words,
     which_of_words,
 )
-from app.core.commands import USAGE
-from app.core.lifecycle import State
-from app.core.words import MOST_TEXT
 from tests.core.strategies import START
 from tests.core.wording import LIMITS, row, seen, worked
 

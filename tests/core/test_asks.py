@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.core.asks import (
+from app.core.github.timeline import Happening, Mark
+from app.core.steering.asks import (
     Ask,
     Push,
     Trigger,
@@ -20,7 +21,6 @@ from app.core.asks import (
     still_counts,
     told_by_marks,
 )
-from app.core.marks import Happening, Mark
 from tests.core.strategies import START, after_seconds
 
 BOT = "squadron[bot]"

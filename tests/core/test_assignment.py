@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.assignment import MOST_SLUG, branch_name, concerns
-from app.core.signals import (
+from app.core.github.hints import (
     Commented,
     CommitFailed,
     DefaultBranchPushed,
@@ -21,7 +20,8 @@ from app.core.signals import (
     PullRequestClosed,
     PullRequestJudged,
 )
-from app.core.trust import Sender
+from app.core.rules.trust import Sender
+from app.core.steering.concerns import MOST_SLUG, branch_name, concerns
 from tests.core.strategies import EXAMPLES
 
 HERE: dict[str, Any] = {

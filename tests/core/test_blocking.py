@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.agent import Agent, AgentId
-from app.core.blocking import circle, was_free
-from app.core.lifecycle import FINAL, State
-from app.core.marks import Happening, Mark
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.lifecycle import FINAL, State
+from app.core.github.timeline import Happening, Mark
+from app.core.steering.blockers import circle, was_free
 from tests.core.strategies import EXAMPLES, after_seconds, agent
 
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.brakes import Brake, Place, Scope, brake_on, time_under
-from app.core.deadlines import overdue, review_is_over
-from app.core.events import Braked, BrakeLifted, SegmentStarted, Waits
-from app.core.lifecycle import State
+from app.core.agents.events import Braked, BrakeLifted, SegmentStarted, Waits
+from app.core.agents.lifecycle import State
+from app.core.breaker.clocks import overdue, review_is_over
 from app.core.limits import Limits
-from app.core.refusals import brake_words, held_words
-from app.core.report import braked
+from app.core.rules.brakes import Brake, Place, Scope, brake_on, time_under
+from app.core.words.refusals import brake_words, held_words
+from app.core.words.report import braked
 from tests.core.strategies import START, after_seconds, agent
 from tests.core.test_deadlines import asleep_since
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from app.core.breaker import Answer, decide, figure, usage
-from app.core.counters import Counters, fold, used_of
-from app.core.events import (
+from app.core.agents.counters import Counters, fold, used_of
+from app.core.agents.events import (
     Cause,
     Layer,
     Passed,
@@ -19,8 +18,9 @@ from app.core.events import (
     TurnAsked,
     Warned,
 )
+from app.core.breaker.verdict import Answer, decide, figure, usage
 from app.core.limits import CATALOGUE, Action, LimitName, Limits, Trips
-from app.core.testruns import Outcome
+from app.testruns import Outcome
 from tests.core.life import answers, begun, halted
 from tests.core.onlooker import JUDGED
 from tests.core.random_lives import Step, all_limits, limits_of, lived, step_lists

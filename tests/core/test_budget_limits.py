@@ -3,7 +3,7 @@
 import pytest
 
 from app.config.operator import read_operator
-from app.core.budgets import Started, counts_every_start, keys, within_budget
+from app.core.budgets.budgets import Started, counts_every_start, keys, within_budget
 from app.core.limits import Action, LimitName, Limits
 
 COST = LimitName.MAX_COST_USD

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.core.budgets import Budget, Scope, Started, Window, accounts
-from app.core.ledger import Insufficient
+from app.core.budgets.budgets import Budget, Scope, Started, Window, accounts
+from app.core.budgets.ledger import Insufficient
 from app.core.money import nanousd
-from app.core.refusals import budget_refused
+from app.core.words.refusals import budget_refused
 
 THURSDAY = datetime(2026, 5, 7, 12, tzinfo=UTC)
 STARTED = Started("octo/demo", 12, "feat-dev", "ada", ("octo/leads",))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.budgets import (
+from app.core.budgets.budgets import (
     Account,
     Budget,
     Scope,

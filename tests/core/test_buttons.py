@@ -6,13 +6,17 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import AgentId
-from app.core.buttons import (
+from app.core.agents.agent import AgentId
+from app.core.agents.counters import Counters
+from app.core.agents.events import Hold, Layer
+from app.core.agents.lifecycle import State
+from app.core.breaker.raises import NotGranted, at_start
+from app.core.commands.buttons import (
     Button,
     buttons,
     command_of,
 )
-from app.core.commands import (
+from app.core.commands.grammar import (
     USAGE,
     Misread,
     Raise,
@@ -21,11 +25,7 @@ from app.core.commands import (
     Stop,
     commands,
 )
-from app.core.counters import Counters
-from app.core.escalation import agent_of_check, check_id, escalation_marker, original_of
-from app.core.events import Hold, Layer
-from app.core.grants import NotGranted, at_start
-from app.core.lifecycle import State
+from app.core.effects.wanted import agent_of_check, check_id, escalation_marker, original_of
 from app.core.limits import CATALOGUE, HOLDS, LimitName, Limits
 from tests.core.strategies import START, only
 from tests.core.wording import row

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.core.breaker import Answer, usage
-from app.core.counters import OpenCall
-from app.core.events import Phase
+from app.core.agents.counters import OpenCall
+from app.core.agents.events import Phase
+from app.core.breaker.verdict import Answer, usage
 from app.core.limits import LimitName
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import only

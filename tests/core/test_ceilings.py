@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.breaker import Answer, LimitUse, usage
+from app.core.breaker.verdict import Answer, LimitUse, usage
 from app.core.limits import HOLDS, Action, LimitName, Limits
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import EXAMPLES, START, only

@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.markdown import visible_lines
-from app.core.assignment import concerns
-from app.core.commands import (
+from app.core.agents.counters import Counters, after
+from app.core.agents.events import Raised
+from app.core.breaker.raises import BadAmount, Grant, NotGranted, grant, left_to_grant, typed, worth
+from app.core.commands.grammar import (
     MOST_COMMANDS,
     RAISABLE,
     Command,
@@ -25,12 +27,10 @@ from app.core.commands import (
     new_lines,
     says_more,
 )
-from app.core.counters import Counters, after
-from app.core.events import Raised
-from app.core.grants import BadAmount, Grant, NotGranted, grant, left_to_grant, typed, worth
+from app.core.github.hints import Commented
 from app.core.limits import CATALOGUE, Action, LimitName, Limits
-from app.core.signals import Commented
-from app.core.trust import Sender
+from app.core.rules.trust import Sender
+from app.core.steering.concerns import concerns
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CALLS, MONEY = LimitName.MAX_TOOL_CALLS, LimitName.MAX_COST_USD

@@ -10,7 +10,7 @@ from app.config.branchnames import checked_branch_naming, is_branch_name
 from app.config.operator import OperatorConfig, read_operator
 from app.config.repository import read_repository
 from app.config.yamltree import MAX_DEPTH, MAX_FILE_BYTES, MAX_NODES, Place, parse
-from app.core.plan import ConfigProblem
+from app.core.rules.plan import ConfigProblem
 from tests.core.test_config_operator import EVERYTHING
 from tests.core.test_config_repository import ALL_DEFAULTS, SEED_002
 

@@ -8,7 +8,7 @@ from app.config.operator import OperatorConfig, read_operator
 from app.config.repository import read_repository
 from app.config.yamltree import Document
 from app.core.limits import CATALOGUE, Action, LimitName, Limits
-from app.core.plan import Layer, Origin
+from app.core.rules.plan import Layer, Origin
 
 limits_said = st.fixed_dictionaries(
     {},

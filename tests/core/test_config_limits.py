@@ -5,10 +5,10 @@ import pytest
 from app.config.limitkeys import DEFAULT_ACTION, LimitKeys, OnLimit
 from app.config.operator import OperatorConfig, read_operator
 from app.config.repository import read_repository
-from app.core.budgets import Budget, Scope, Started, Window, keys
+from app.core.budgets.budgets import Budget, Scope, Started, Window, keys
 from app.core.limits import CATALOGUE, Action, LimitName, Limits
-from app.core.plan import Layer, Origin, RepositoryPlan, RolePlan
-from app.core.presets import PRESETS
+from app.core.limits.presets import PRESETS
+from app.core.rules.plan import Layer, Origin, RepositoryPlan, RolePlan
 
 DEFAULTS = "circuit_breakers.defaults"
 

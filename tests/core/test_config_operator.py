@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.config.operator import OperatorConfig, SandboxRules, read_operator
-from app.core.budgets import Budget, Scope, Window
+from app.core.budgets.budgets import Budget, Scope, Window
 from app.core.money import Price
-from app.core.plan import Alerts
+from app.core.rules.plan import Alerts
 
 EVERYTHING = """\
 defaults: {max_turns: 9, on_limit: pause}

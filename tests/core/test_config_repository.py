@@ -6,9 +6,9 @@ from app.config.builtin import BUILT_IN_ROLES, built_in_roles
 from app.config.operator import OperatorConfig, read_operator
 from app.config.repository import RepositoryReading, read_repository
 from app.core.limits import Limits
-from app.core.plan import Layer, Origin, RepositoryPlan, RoleKind
-from app.core.testruns import SuiteRules
-from app.core.trust import Permission, TrustRules
+from app.core.rules.plan import Layer, Origin, RepositoryPlan, RoleKind
+from app.core.rules.trust import Permission, TrustRules
+from app.testruns import SuiteRules
 
 SEED_002 = """\
 # .squadron/config.yaml (circuit_breakers section)

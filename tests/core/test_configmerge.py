@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.configmerge import MOST_LINES, Merged, merge, merged_text
+from app.core.rules.merge import MOST_LINES, Merged, merge, merged_text
 
 BASE = b"a\nb\nc\nd\ne\n"
 

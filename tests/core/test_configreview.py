@@ -6,7 +6,9 @@ import pytest
 
 from app.config.operator import OperatorConfig, read_operator
 from app.config.repository import read_repository
-from app.core.configreview import (
+from app.core.rules.plan import ConfigProblem
+from app.core.text.markdown import MOST_TEXT
+from app.core.words.config_review import (
     MOST_PROBLEMS_TOLD,
     as_in_branch,
     reviewed,
@@ -14,9 +16,7 @@ from app.core.configreview import (
     trouble_body,
     trouble_title,
 )
-from app.core.configreview import ConfigReview as Review
-from app.core.plan import ConfigProblem
-from app.core.words import MOST_TEXT
+from app.core.words.config_review import ConfigReview as Review
 
 ROLE = "agents/docs.md"
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from app.core.counters import Counters, active_until, fold, seconds, used_of
-from app.core.events import (
+from app.core.agents.counters import Counters, active_until, fold, seconds, used_of
+from app.core.agents.events import (
     AgentEvent,
     Finished,
     Kept,

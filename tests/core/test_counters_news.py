@@ -1,10 +1,10 @@
 """What silence, a human's word and the return of a sub-agent do to the counters."""
 
-from app.core.counters import Counters, used_of
-from app.core.events import Finished, Returned
+from app.core.agents.counters import Counters, used_of
+from app.core.agents.events import Finished, Returned
+from app.core.agents.loops import error_key
 from app.core.limits import LimitName, Limits
-from app.core.loops import error_key
-from app.core.testruns import Outcome
+from app.testruns import Outcome
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import only
 

@@ -6,16 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from app.core.counters import Counters, fold
-from app.core.deadlines import (
-    GRACE_SECONDS,
-    deaths,
-    overdue,
-    review_is_over,
-    seconds_left,
-    told_to_stop,
-)
-from app.core.events import (
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import (
     AgentEvent,
     Layer,
     LostAccess,
@@ -30,7 +22,15 @@ from app.core.events import (
     Waits,
     Woken,
 )
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
+from app.core.breaker.clocks import (
+    GRACE_SECONDS,
+    deaths,
+    overdue,
+    review_is_over,
+    seconds_left,
+    told_to_stop,
+)
 from app.core.limits import Action, LimitName, Limits
 from tests.core.strategies import START, after_seconds, agent
 

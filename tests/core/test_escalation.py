@@ -5,8 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from app.core.agent import Agent, AgentId, Effect, EffectName, EffectState
-from app.core.escalation import (
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
+from app.core.agents.events import Cause, Waits
+from app.core.agents.lifecycle import State
+from app.core.effects.wanted import (
     check_conclusion,
     check_id,
     escalation_marker,
@@ -17,9 +19,7 @@ from app.core.escalation import (
     original_of,
     wanted,
 )
-from app.core.events import Cause, Waits
-from app.core.lifecycle import State
-from app.core.plan import RoleKind
+from app.core.rules.plan import RoleKind
 from tests.core.strategies import START, agent
 
 REVIEW, WORK, CHECK, COMMENT, PULL_REQUEST, ISSUE, BRANCH, TRIAGE = EffectName

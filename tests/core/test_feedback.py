@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from app.adapters.markdown import visible_lines
-from app.core.events import Braked, Woken
-from app.core.feedback import (
+from app.core.agents.events import Braked, Woken
+from app.core.steering.feedback import (
     MOST_CHECKS,
     MOST_REMARK_CHARACTERS,
     MOST_REMARKS,

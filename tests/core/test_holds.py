@@ -5,9 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.breaker import Answer, Verdict, decide
-from app.core.counters import Counters, fold
-from app.core.events import (
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import (
     Cause,
     Held,
     Hold,
@@ -22,8 +21,9 @@ from app.core.events import (
     TurnAsked,
     Warned,
 )
+from app.core.breaker.verdict import Answer, Verdict, decide
 from app.core.limits import HOLDS, Action, LimitName, Limits
-from app.core.testruns import Outcome
+from app.testruns import Outcome
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import START, after_seconds, only
 

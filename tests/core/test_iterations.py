@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 
-from app.core.breaker import Answer, Verdict
-from app.core.counters import fold
-from app.core.events import SegmentStarted, ToolEnded
+from app.core.agents.counters import fold
+from app.core.agents.events import SegmentStarted, ToolEnded
+from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import LimitName
-from app.core.testruns import Outcome, Suite, covers
+from app.testruns import Outcome, Suite, covers
 from tests.core.life import Life, begun
 from tests.core.onlooker import fix_cycles, runs_of
 from tests.core.random_lives import Step, lived, step_lists, suite_lists

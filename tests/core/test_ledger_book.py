@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.budgets import Account, Window
-from app.core.ledger import Balance, Book, Holding, Insufficient, Reserved
+from app.core.budgets.budgets import Account, Window
+from app.core.budgets.ledger import Balance, Book, Holding, Insufficient, Reserved
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 DAY = datetime(2026, 5, 4, tzinfo=UTC)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.lifecycle import (
+from app.core.agents.lifecycle import (
     FINAL,
     LIVE,
     TRANSITIONS,

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.breaker import Answer, Verdict
-from app.core.counters import used_of
-from app.core.events import AgentEvent, Passed, Raised, Warned
+from app.core.agents.counters import used_of
+from app.core.agents.events import AgentEvent, Passed, Raised, Warned
+from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import LimitName, Limits
-from app.core.testruns import Outcome
+from app.testruns import Outcome
 from tests.core.life import Life, begun, halted
 from tests.core.onlooker import JUDGED, amount, exact
 from tests.core.random_lives import (

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.breaker import Answer, Verdict
-from app.core.events import ToolAsked, ToolEnded, ToolKind
+from app.core.agents.events import ToolAsked, ToolEnded, ToolKind
+from app.core.agents.loops import MOST_SHELLS, call_key, error_key, normalised, result_key
+from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import LimitName
-from app.core.loops import MOST_SHELLS, call_key, error_key, normalised, result_key
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import EXAMPLES, START, only
 

@@ -16,11 +16,11 @@ import pytest
 from app.adapters.pricing import price_of
 from app.adapters.shell import parse
 from app.adapters.transcripts import load, read
+from app.core.history.onward import Mark
+from app.core.history.replay import Rules, replay
+from app.core.history.transcript import Transcript
 from app.core.limits import LimitName, Limits
-from app.core.onward import Mark
-from app.core.replay import Rules, replay
-from app.core.testruns import SuiteRules
-from app.core.transcript import Transcript
+from app.testruns import SuiteRules
 from tests.support.transcripts import DATA, LABELS, answered, asked, json_lines
 
 ERRORS, CALLS = LimitName.MAX_REPEATED_ERRORS, LimitName.MAX_REPEATED_CALLS

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.core.breaker import Answer, Verdict
-from app.core.events import Cause, Tripped, Warned
+from app.core.agents.events import Cause, Tripped, Warned
+from app.core.agents.loops import LONGEST_CYCLE, Loops, call_key
+from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import LimitName
-from app.core.loops import LONGEST_CYCLE, Loops, call_key
-from app.core.testruns import Outcome
+from app.testruns import Outcome
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import EVERYTHING, EXAMPLES, only
 

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.escalation import check_conclusion
-from app.core.events import ClosingTool, Kept, LineComment, Reported, Slept, Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.events import ClosingTool, Kept, LineComment, Reported, Slept, Waits
+from app.core.agents.lifecycle import State
+from app.core.effects.wanted import check_conclusion
 from app.core.limits import LimitName, Limits
-from app.core.messages import (
+from app.core.rules.plan import EscalationRules, RoleKind
+from app.core.words.messages import (
     check_name,
     check_summary,
     check_title,
@@ -21,7 +22,6 @@ from app.core.messages import (
     state_sentence,
     work_sentence,
 )
-from app.core.plan import EscalationRules, RoleKind
 from tests.core.life import begun
 from tests.core.strategies import START, agent
 from tests.core.wording import LIMITS, RUNS, SHA, SUMMARY, TRIP, kept, row, seen, worked

@@ -4,9 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.events import Waits
-from app.core.lifecycle import State
-from app.core.messages import (
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.rules.plan import ConfigProblem
+from app.core.text.markdown import MOST_TEXT, MOST_TITLE
+from app.core.words.messages import (
     cannot_start,
     check_summary,
     check_title,
@@ -16,8 +18,6 @@ from app.core.messages import (
     pull_request_body,
     pull_request_title,
 )
-from app.core.plan import ConfigProblem
-from app.core.words import MOST_TEXT, MOST_TITLE
 from tests.core.wording import RUNS, TRIP, kept, row, seen, worked
 
 # --- the pull request -------------------------------------------------------------------------

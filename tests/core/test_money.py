@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.core.breaker import Answer, Verdict, amount_words, left, money, usage
-from app.core.counters import Counters
-from app.core.events import Phase, Warned
+from app.core.agents.counters import Counters
+from app.core.agents.events import Phase, Warned
+from app.core.breaker.verdict import Answer, Verdict, amount_words, left, money, usage
 from app.core.limits import CATALOGUE, LimitName, Limits
 from app.core.money import NANOUSD, Price, nanousd, usd
 from tests.core.life import Life, begun, halted

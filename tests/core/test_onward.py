@@ -2,10 +2,10 @@
 
 from datetime import timedelta
 
-from app.core.counters import Counters
-from app.core.events import ToolKind
+from app.core.agents.counters import Counters
+from app.core.agents.events import ToolKind
+from app.core.history.onward import Mark, Onward
 from app.core.limits import Action, LimitName
-from app.core.onward import Mark, Onward
 from tests.core.recorded import Run, stop
 from tests.core.strategies import START, only
 

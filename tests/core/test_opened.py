@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.config.names import TOOLS
-from app.core.escalation import escalation_marker
-from app.core.lifecycle import State
-from app.core.opened import (
+from app.core.agents.lifecycle import State
+from app.core.effects.opened_issues import (
     MOST_WORDS,
     asks_body,
     asks_marker,
@@ -23,6 +22,7 @@ from app.core.opened import (
     too_deep,
     too_many,
 )
+from app.core.effects.wanted import escalation_marker
 from tests.core.wording import row
 
 AGENT = row(State.ACTIVE)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.core.events import AgentEvent, Created, SegmentStarted
-from app.core.marks import Happening, Mark
-from app.core.override import (
+from app.core.agents.events import AgentEvent, Created, SegmentStarted
+from app.core.github.timeline import Happening, Mark
+from app.core.steering.ownership import (
     Issue,
     is_withdrawn,
     label_asks,

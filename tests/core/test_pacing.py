@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.pacing import (
+from app.core.effects.pacing import (
     CREATIONS,
     MAX_PUT_OFF,
     MAX_STOP,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.patch import MOST_FILES_LISTED, commentable, files_of, listed
+from app.core.github.patch import MOST_FILES_LISTED, commentable, files_of, listed
 
 
 def diff(directory: Path, before: dict[str, bytes], after: dict[str, bytes]) -> str:

@@ -9,17 +9,17 @@ from datetime import timedelta
 
 import pytest
 
-from app.core.agent import Agent, Effect, EffectName
-from app.core.budgets import Account, Window, window_start
-from app.core.commands import Misread
-from app.core.escalation import check_conclusion, may_edit
-from app.core.events import DiffSize, Held, Hold, Kept, Layer, Waits
-from app.core.grants import Grant
-from app.core.ledger import Insufficient
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent, Effect, EffectName
+from app.core.agents.events import DiffSize, Held, Hold, Kept, Layer, Waits
+from app.core.agents.lifecycle import State
+from app.core.breaker.raises import Grant
+from app.core.budgets.budgets import Account, Window, window_start
+from app.core.budgets.ledger import Insufficient
+from app.core.commands.grammar import Misread
+from app.core.effects.wanted import check_conclusion, may_edit
 from app.core.limits import Action, LimitName, Limits
-from app.core.messages import check_summary, check_title, progress_comment
-from app.core.pauses import (
+from app.core.words.messages import check_summary, check_title, progress_comment
+from app.core.words.pauses import (
     answer_marker,
     capped_words,
     command_answer,
@@ -30,8 +30,8 @@ from app.core.pauses import (
     unknown_agent_words,
     which_agent_words,
 )
-from app.core.report import Report, report
-from app.core.testruns import Outcome
+from app.core.words.report import Report, report
+from app.testruns import Outcome
 from tests.core.life import Life, begun
 from tests.core.strategies import EVERYTHING, START, agent
 

@@ -2,16 +2,16 @@
 
 from dataclasses import replace
 
-from app.core.events import Held, Hold, Layer, Waits
-from app.core.lifecycle import State
+from app.core.agents.events import Held, Hold, Layer, Waits
+from app.core.agents.lifecycle import State
 from app.core.limits import Action, LimitName, Limits
-from app.core.pauses import (
+from app.core.words.pauses import (
     held_by_another,
     pause_section,
     unknown_agent_words,
     written_before_words,
 )
-from app.core.report import Report, report
+from app.core.words.report import Report, report
 from tests.core.life import Life, begun
 from tests.core.strategies import agent, only
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.core.house import HouseRules
 from app.core.limits import Limits
-from app.core.plan import ConfigProblem, Layer, RepositoryPlan, RolePlan
+from app.core.rules.operator import HouseRules
+from app.core.rules.plan import ConfigProblem, Layer, RepositoryPlan, RolePlan
 
 PLAN = RepositoryPlan(labels={"Bug": "bug-fix", "squadron:pm": "planner"})
 

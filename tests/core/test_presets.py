@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.limits import Action, LimitName, Limits, in_range
-from app.core.presets import PRESETS
+from app.core.limits.presets import PRESETS
 
 SEED_000 = {
     # agent type: max_turns, max_duration_ms, max_cost_usd, timeout_action

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.agent import Agent
-from app.core.breaker import LimitUse
-from app.core.events import Layer, Trip
+from app.core.agents.agent import Agent
+from app.core.agents.events import Layer, Trip
+from app.core.breaker.verdict import LimitUse
+from app.core.github.patch import FilePatch
 from app.core.limits import LimitName, Limits
-from app.core.patch import FilePatch
-from app.core.plan import RoleKind
-from app.core.prompts import (
+from app.core.rules.plan import RoleKind
+from app.core.words.prompts import (
     MOST_UNTRUSTED_CHARACTERS,
     SUMMARY_MARK,
     UnderReview,

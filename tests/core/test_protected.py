@@ -2,7 +2,14 @@
 
 import pytest
 
-from app.core.protected import DIRECTORIES, FILES, MOST_NAMED, SHOWN, is_protected, refused_words
+from app.core.rules.protected import (
+    DIRECTORIES,
+    FILES,
+    MOST_NAMED,
+    SHOWN,
+    is_protected,
+    refused_words,
+)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.core.rates import HOUR, Allowed, Hits, Refused, hit
+from app.core.budgets.rates import HOUR, Allowed, Hits, Refused, hit
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 MOST = 3

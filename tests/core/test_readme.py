@@ -14,9 +14,9 @@ from app.adapters.github.tokens import PERMISSIONS
 from app.cli.main import app
 from app.config.operator import read_operator
 from app.config.settings import load_settings
-from app.core.commands import USAGE
-from app.core.lifecycle import State
-from app.core.signals import read
+from app.core.agents.lifecycle import State
+from app.core.commands.grammar import USAGE
+from app.core.github.hints import read
 from app.services.intake.dispatch import ACCESS_EVENTS
 from docs.regenerate import CONTRACT, HELD, README, regenerated
 from tests.contract.record import record

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.redact import MASK, redact
+from app.core.text.redact import MASK, redact
 
 BASE64URL = string.ascii_letters + string.digits + "-_"
 SHORT_TOKEN = "ghs_" + "16C7e42F292c6912E7710c838347Ae178B4a"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.redelivery import (
+from app.core.github.redelivery import (
     KEPT_BY_GITHUB,
     LIST_LAGS,
     MOST_ASKS,

@@ -1,10 +1,11 @@
 """What people read when an agent does not start, or may not go on."""
 
-from app.core.brakes import Brake, Place, Scope
-from app.core.budgets import Account, Window
-from app.core.events import Braked
-from app.core.ledger import Insufficient
-from app.core.refusals import (
+from app.core.agents.events import Braked
+from app.core.budgets.budgets import Account, Window
+from app.core.budgets.ledger import Insufficient
+from app.core.rules.brakes import Brake, Place, Scope
+from app.core.rules.trust import Permission, Sender, TrustRules
+from app.core.words.refusals import (
     brake_words,
     budget_words,
     distrust_words,
@@ -14,7 +15,6 @@ from app.core.refusals import (
     rate_words,
     text_changed,
 )
-from app.core.trust import Permission, Sender, TrustRules
 from tests.core.strategies import START
 
 HUMAN = Sender("mallory", is_bot=False)

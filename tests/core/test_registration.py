@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.core.registration import LIFE, Begun, Order, organization_login, webhook_address
+from app.core.github.registration import LIFE, Begun, Order, organization_login, webhook_address
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 BEGUN = Begun("ab12", NOON + LIFE)

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.shell import parse
-from app.core.breaker import decide
-from app.core.counters import Counters, after
-from app.core.events import (
+from app.core.agents.counters import Counters, after
+from app.core.agents.events import (
     AgentEvent,
     Held,
     Hold,
@@ -30,11 +29,10 @@ from app.core.events import (
     TurnAsked,
     Warned,
 )
-from app.core.limits import Action, LimitName, Limits
-from app.core.loops import call_key, error_key, result_key
-from app.core.replay import Replay
-from app.core.testruns import SuiteRules, outcome_of, suite_of
-from app.core.transcript import (
+from app.core.agents.loops import call_key, error_key, result_key
+from app.core.breaker.verdict import decide
+from app.core.history.replay import Replay
+from app.core.history.transcript import (
     Message,
     ModelCall,
     ToolCall,
@@ -42,6 +40,8 @@ from app.core.transcript import (
     Totals,
     Turn,
 )
+from app.core.limits import Action, LimitName, Limits
+from app.testruns import SuiteRules, outcome_of, suite_of
 from tests.core.recorded import Run, replayed, stop
 from tests.core.strategies import EXAMPLES, START, only
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from app.adapters.shell import parse
-from app.core.events import ToolKind
-from app.core.replay import Rules, replay
-from app.core.shell_line import ShellLine
-from app.core.testruns import SuiteRules
-from app.core.transcript import Format, Transcript
+from app.core.agents.events import ToolKind
+from app.core.history.replay import Rules, replay
+from app.core.history.transcript import Format, Transcript
+from app.testruns import SuiteRules
+from app.testruns.shell_line import ShellLine
 from tests.core.recorded import Run, stop
 from tests.core.strategies import only
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from app.adapters.shell import parse
+from app.core.history.replay import Replay, Rules, replay
+from app.core.history.transcript import Format, Totals, Transcript
 from app.core.limits import LimitName
 from app.core.money import Price
-from app.core.replay import Replay, Rules, replay
-from app.core.testruns import SuiteRules
-from app.core.transcript import Format, Totals, Transcript
+from app.testruns import SuiteRules
 from tests.core.recorded import Run, replayed
 from tests.core.strategies import START, only
 

@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from app.core.breaker import LimitUse
-from app.core.counters import fold
-from app.core.events import DiffSize, Held, Kept, Layer, Slept, Tripped, Waits, Warned
-from app.core.lifecycle import State
+from app.core.agents.counters import fold
+from app.core.agents.events import DiffSize, Held, Kept, Layer, Slept, Tripped, Waits, Warned
+from app.core.agents.lifecycle import State
+from app.core.breaker.verdict import LimitUse
 from app.core.limits import Action, LimitName, Limits
-from app.core.report import TestRun as ReportedRun
-from app.core.report import report
-from app.core.testruns import Outcome
+from app.core.words.report import TestRun as ReportedRun
+from app.core.words.report import report
+from app.testruns import Outcome
 from tests.core.life import Life, begun
 from tests.core.strategies import EVERYTHING, NO_LIMITS, after_seconds, agent, only
 

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from app.core.events import DiffSize, Kept, Layer, Raised, Slept, Summarised, Trip, Waits
-from app.core.lifecycle import State
+from app.core.agents.events import DiffSize, Kept, Layer, Raised, Slept, Summarised, Trip, Waits
+from app.core.agents.lifecycle import State
 from app.core.limits import LimitName, Limits
-from app.core.report import report
-from app.core.testruns import Outcome
+from app.core.words.report import report
+from app.testruns import Outcome
 from tests.core.life import Life, begun
 from tests.core.strategies import EVERYTHING, START, agent
 

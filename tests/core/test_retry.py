@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app import ports
-from app.core.retry import (
+from app.core.effects.retry import (
     ASK_AGAIN_AFTER,
     MAX_ATTEMPTS_RATE_LIMITED,
     MAX_ATTEMPTS_UNREACHABLE,

@@ -3,10 +3,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.agent import AgentId, EffectName
-from app.core.escalation import marker
-from app.core.events import LineComment
-from app.core.review import (
+from app.core.agents.agent import AgentId, EffectName
+from app.core.agents.events import LineComment
+from app.core.effects.review import (
     MOST_COMMENT_CHARACTERS,
     MOST_COMMENTS,
     MOST_PATH_CHARACTERS,
@@ -15,7 +14,8 @@ from app.core.review import (
     composed,
     unposted,
 )
-from app.core.words import MOST_TEXT
+from app.core.effects.wanted import marker
+from app.core.text.markdown import MOST_TEXT
 
 ID = AgentId("octo/demo", 7, "pr-review", 1)
 LINES = {"a.py": frozenset({1, 2}), "b.py": frozenset({5})}

@@ -11,12 +11,12 @@ from decimal import Decimal
 
 import pytest
 
-from app.core.breaker import Answer, usage
-from app.core.counters import seconds
-from app.core.events import Held, Layer, Passed, ToolDenied, Tripped, Warned
+from app.core.agents.counters import seconds
+from app.core.agents.events import Held, Layer, Passed, ToolDenied, Tripped, Warned
+from app.core.breaker.verdict import Answer, usage
 from app.core.limits import LEAST_USD, Action, LimitName, Limits
+from app.core.limits.presets import PRESETS
 from app.core.money import Price, usd
-from app.core.presets import PRESETS
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import START, after_seconds, only
 

@@ -6,7 +6,7 @@ its `timeout` is `max_active_duration`. The defaults are ours (issue 3).
 
 import pytest
 
-from app.core.breaker import Answer
+from app.core.breaker.verdict import Answer
 from app.core.limits import CATALOGUE, LimitName, Limits, Trips
 from tests.core.life import begun, halted
 from tests.core.strategies import only

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.breaker import Answer, Verdict
-from app.core.counters import Counters
+from app.core.agents.counters import Counters
+from app.core.breaker.sub_agent_limits import NothingLeft, child_limits, overridden
+from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import LimitName, Limits
+from app.core.limits.presets import PRESETS
 from app.core.money import nanousd
-from app.core.presets import PRESETS
-from app.core.spawning import NothingLeft, child_limits, overridden
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import NO_LIMITS, START, only
 

@@ -6,11 +6,11 @@ in `test_seed_004_rates`.
 
 from datetime import timedelta
 
-from app.core.breaker import Answer
-from app.core.events import Held, Passed
+from app.core.agents.events import Held, Passed
+from app.core.breaker.verdict import Answer
+from app.core.budgets.rates import Allowed, Hits, Refused, hit
 from app.core.limits import Action, LimitName
-from app.core.presets import PRESETS
-from app.core.rates import Allowed, Hits, Refused, hit
+from app.core.limits.presets import PRESETS
 from tests.core.life import begun, halted
 from tests.core.strategies import START, only
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.remarks import CommentKind
-from app.core.signals import (
+from app.core.github.comment_kinds import CommentKind
+from app.core.github.hints import (
     Commented,
     CommentEdited,
     CommitFailed,
@@ -29,7 +29,7 @@ from app.core.signals import (
     Signal,
     read,
 )
-from app.core.trust import Sender
+from app.core.rules.trust import Sender
 from tests.core.strategies import EXAMPLES
 
 _FILE = Path(__file__).parent.parent / "data" / "webhooks" / "examples.json.gz"

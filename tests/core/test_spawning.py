@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.breaker import Answer, left
-from app.core.counters import Counters, fold
-from app.core.events import Raised, Returned, Spawned
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import Raised, Returned, Spawned
+from app.core.breaker.sub_agent_limits import NothingLeft, child_limits, overridden, reservation
+from app.core.breaker.verdict import Answer, left
 from app.core.limits import CATALOGUE, Action, LimitName, Limits
-from app.core.spawning import NothingLeft, child_limits, overridden, reservation
 from tests.core.life import Life, begun, halted
 from tests.core.onlooker import JUDGED
 from tests.core.random_lives import limits_of

@@ -6,13 +6,23 @@ from itertools import pairwise
 
 from hypothesis import given
 
-from app.core.agent import Agent, Effect, EffectName, EffectState
-from app.core.events import Cause, DiffSize, Kept, Layer, ToolAsked, ToolEnded, Trip, Tripped, Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent, Effect, EffectName, EffectState
+from app.core.agents.events import (
+    Cause,
+    DiffSize,
+    Kept,
+    Layer,
+    ToolAsked,
+    ToolEnded,
+    Trip,
+    Tripped,
+    Waits,
+)
+from app.core.agents.lifecycle import State
 from app.core.limits import Action, LimitName, Limits
-from app.core.report import report
-from app.core.story import duration_words, quoted, story
-from app.core.testruns import Outcome
+from app.core.words.report import report
+from app.core.words.story import duration_words, quoted, story
+from app.testruns import Outcome
 from tests.core.life import Life, begun
 from tests.core.onlooker import JUDGED
 from tests.core.random_lives import Step, any_limits, lived, step_lists

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.core.agent import Agent, Effect, EffectName, EffectState
-from app.core.events import (
+from app.core.agents.agent import Agent, Effect, EffectName, EffectState
+from app.core.agents.events import (
     AgentEvent,
     Cause,
     Held,
@@ -24,11 +24,11 @@ from app.core.events import (
     Waits,
     Warned,
 )
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from app.core.limits import Action, LimitName, Limits
-from app.core.report import report
-from app.core.story import command_words, quoted, story
-from app.core.testruns import Outcome
+from app.core.words.report import report
+from app.core.words.story import command_words, quoted, story
+from app.testruns import Outcome
 from tests.core.life import Life, begun
 from tests.core.strategies import START, agent, only
 

@@ -1,9 +1,9 @@
 """What people see of the sub-agents that an agent started."""
 
-from app.core.events import AgentEvent, Returned, Spawned
-from app.core.lifecycle import State
-from app.core.messages import escalation_section, progress_comment
-from app.core.report import Report
+from app.core.agents.events import AgentEvent, Returned, Spawned
+from app.core.agents.lifecycle import State
+from app.core.words.messages import escalation_section, progress_comment
+from app.core.words.report import Report
 from tests.core.life import begun
 from tests.core.strategies import START
 from tests.core.wording import row, seen

@@ -9,12 +9,11 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.core.advice import role_lines, yaml_block
-from app.core.agent import AgentId
-from app.core.events import Cause, Layer, ToolAsked, Trip, Tripped
-from app.core.lifecycle import State
-from app.core.limits import CATALOGUE, Action, LimitName, Limits, in_range
-from app.core.suggest import (
+from app.core.agents.agent import AgentId
+from app.core.agents.events import Cause, Layer, ToolAsked, Trip, Tripped
+from app.core.agents.lifecycle import State
+from app.core.history.advice import role_lines, yaml_block
+from app.core.history.suggest import (
     LEAST_FINISHED,
     SUGGESTED,
     History,
@@ -26,7 +25,8 @@ from app.core.suggest import (
     role_history,
     stop_under,
 )
-from app.core.testruns import Outcome
+from app.core.limits import CATALOGUE, Action, LimitName, Limits, in_range
+from app.testruns import Outcome
 from tests.core.life import Life, begun
 from tests.core.random_lives import Step, lived, step_lists
 from tests.core.strategies import EXAMPLES, NO_LIMITS, START, agent, only

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import Agent, AgentId
-from app.core.commands import Command, Explain, Raise, Resume, Retry, Status, Stop
-from app.core.events import Created, Raised, TakenAway
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import Created, Raised, TakenAway
+from app.core.agents.lifecycle import State
+from app.core.commands.grammar import Command, Explain, Raise, Resume, Retry, Status, Stop
 from app.core.limits import LimitName
-from app.core.targets import (
+from app.core.steering.targets import (
     Obeyed,
     Waiting,
     left_over,

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.agent import Agent, AgentId, Task
-from app.core.events import Finished, Proposed
-from app.core.lifecycle import State
-from app.core.triage import (
+from app.core.agents.agent import Agent, AgentId, Task
+from app.core.agents.events import Finished, Proposed
+from app.core.agents.lifecycle import State
+from app.core.effects.triage import (
     GATHERED_FOR_SECONDS,
     MOST_AT_ONCE,
     MOST_LABEL_CHARACTERS,

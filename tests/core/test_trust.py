@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from app.core.trust import Permission, Sender, TrustRules, may_ask, teams_to_ask, trusted
+from app.core.rules.trust import Permission, Sender, TrustRules, may_ask, teams_to_ask, trusted
 
 RULES = [Permission.TRIAGE, Permission.WRITE, Permission.MAINTAIN, Permission.ADMIN]
 

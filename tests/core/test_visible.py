@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.hidden_parts import ALT, REMOVED
-from app.core.prompts import fenced
-from app.core.visible import FOOTNOTE, TURNED, markdown, plain
+from app.core.text.hidden_parts import ALT, REMOVED
+from app.core.text.visible import FOOTNOTE, TURNED, markdown, plain
+from app.core.words.prompts import fenced
 from tests.core.strategies import EXAMPLES
 
 HIDDEN = "SECRETWORD"

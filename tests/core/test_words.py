@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.breaker import LimitUse
+from app.core.breaker.verdict import LimitUse
 from app.core.limits import LimitName
-from app.core.report import TestRun as ReportedRun
-from app.core.testruns import Outcome
-from app.core.words import (
+from app.core.text.markdown import (
     cut,
     defused,
     in_one_line,
@@ -21,6 +19,8 @@ from app.core.words import (
     runs_table,
     said,
 )
+from app.core.words.report import TestRun as ReportedRun
+from app.testruns import Outcome
 from tests.core.strategies import EXAMPLES
 
 NOTHING = "\u200b"

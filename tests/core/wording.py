@@ -4,12 +4,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from app.core.agent import Agent
-from app.core.events import DiffSize, Kept, Layer, Trip
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.events import DiffSize, Kept, Layer, Trip
+from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
-from app.core.report import Report, report
-from app.core.testruns import Outcome
+from app.core.words.report import Report, report
+from app.testruns import Outcome
 from tests.core.life import Life, begun
 from tests.core.strategies import START, agent, only
 

@@ -16,8 +16,8 @@ from pathlib import Path
 import httpx
 
 from app.adapters.clock import new_name
-from app.core.agent import AgentId
-from app.core.lifecycle import State
+from app.core.agents.agent import AgentId
+from app.core.agents.lifecycle import State
 from app.scripted.script import Scripts
 from app.scripted.server import ScriptedServer
 from tests.crash.cluster import SQUADRON, Member

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.agent import Agent
-from app.core.events import AgentEvent, ToolEnded, Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.events import AgentEvent, ToolEnded, Waits
+from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
-from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.scripted.script import Answer, Script, Scripts
 from app.scripted.server import ScriptedServer
 from tests.support.github import GitHub

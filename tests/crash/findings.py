@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.core.agent import Agent, AgentId, EffectName, EffectState
-from app.core.counters import Counters, fold
-from app.core.escalation import NEEDS_HUMAN, escalation_marker, marker, wanted
-from app.core.events import AgentEvent, Kept
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import AgentEvent, Kept
+from app.core.agents.lifecycle import State
+from app.core.effects.wanted import NEEDS_HUMAN, escalation_marker, marker, wanted
 from tests.support.github import BOT, GitHub, Json
 from tests.support.registry import Registry
 

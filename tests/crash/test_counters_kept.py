@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.counters import Counters, after, fold
-from app.core.events import (
+from app.core.agents.agent import Agent
+from app.core.agents.counters import Counters, after, fold
+from app.core.agents.events import (
     AgentEvent,
     ModelAsked,
     ModelCalled,
@@ -34,8 +34,8 @@ from app.core.events import (
     TurnAsked,
     Waits,
 )
-from app.core.lifecycle import State
-from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.core.agents.lifecycle import State
+from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.scripted.script import Answer, Call, Script, Scripts
 from tests.support.squad import TRIES, Squad, Task, repository, squad
 from tests.support.steps import completes, is_blocked, runs, writes

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.core.events import ToolEnded, Waits
-from app.core.lifecycle import State
+from app.core.agents.events import ToolEnded, Waits
+from app.core.agents.lifecycle import State
 from tests.contract.store_support import own_postgresql_database
 from tests.crash.campaign import campaign
 from tests.crash.findings import has_file

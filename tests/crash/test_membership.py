@@ -11,9 +11,9 @@ import psycopg
 import pytest
 
 from app.adapters.engine.membership import EXIT_FENCED
-from app.core.agent import Agent, AgentId
-from app.core.events import ToolEnded, Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import ToolEnded, Waits
+from app.core.agents.lifecycle import State
 from tests.contract.store_support import own_postgresql_database
 from tests.crash.campaign import WORKERS, Campaign, campaign
 from tests.crash.cluster import Member

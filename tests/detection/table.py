@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from app.adapters.shell import parse
 from app.cli.detect import answers
-from app.core.testruns import suite_of
+from app.testruns import suite_of
 
 DEVELOPMENT: Final = Path(__file__).with_name("development.jsonl")
 """The calls that the rules were made with."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import app
-from app.core.testruns.table import RUNNERS
+from app.testruns.table import RUNNERS
 from tests.detection.table import DEVELOPMENT, OWN, rows, score
 
 PACKAGE = Path(app.__file__).parent

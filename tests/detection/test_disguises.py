@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.adapters.shell import parse
-from app.core.testruns import SuiteRules, suite_of
+from app.testruns import SuiteRules, suite_of
 from tests.detection.table import lines_of_text
 
 PROPERTY = settings(deadline=None, derandomize=True, max_examples=300)

@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from app.core.testruns.literals import outside_of_literals
+from app.testruns.literals import outside_of_literals
 from tests.detection.table import said
 
 MODULES = {

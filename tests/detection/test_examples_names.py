@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.core.testruns.names import (
+from app.testruns.names import (
     base_name,
     names_tests,
     program_runs_suite,

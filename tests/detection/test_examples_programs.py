@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 
 from app.adapters.shell import parse
-from app.core.shell_line import Sequence, SimpleCommand
-from app.core.testruns import SuiteRules, suite_of
-from app.core.testruns.judge import judge, program_name
-from app.core.testruns.reached import path_from, running
+from app.testruns import SuiteRules, suite_of
+from app.testruns.judge import judge, program_name
+from app.testruns.reached import path_from, running
+from app.testruns.shell_line import Sequence, SimpleCommand
 from tests.detection.table import said
 
 NAMES = {

@@ -10,7 +10,7 @@ import shlex
 import pytest
 
 from app.adapters.shell import parse
-from app.core.testruns import suite_of
+from app.testruns import suite_of
 from tests.detection.table import said
 
 WRITTEN_SCRIPTS = {

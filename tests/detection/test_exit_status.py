@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.adapters.shell import parse
-from app.core.shell_line import (
+from app.testruns import suite_of
+from app.testruns.shell_line import (
     Assignment,
     Not,
     Pipeline,
@@ -19,8 +20,7 @@ from app.core.shell_line import (
     SimpleCommand,
     Subshell,
 )
-from app.core.testruns import suite_of
-from app.core.testruns.status import failure_is_visible
+from app.testruns.status import failure_is_visible
 from tests.detection.exit_forms import FORMS, UNPROVABLE
 
 RUNNER_STATUS = 3

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.testruns import Outcome, Suite, outcome_of
+from app.testruns import Outcome, Suite, outcome_of
 
 PASSED, FAILED = Outcome.PASSED, Outcome.FAILED
 DID_NOT_RUN, UNKNOWN = Outcome.DID_NOT_RUN, Outcome.UNKNOWN

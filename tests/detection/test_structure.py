@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.shell import MAX_TEXT_BYTES, parse
-from app.core.shell_line import ShellLine
-from app.core.testruns import Suite, suite_of
+from app.testruns import Suite, suite_of
+from app.testruns.shell_line import ShellLine
 from tests.detection.table import lines_of_text
 
 PROPERTY = settings(deadline=None, derandomize=True, max_examples=200)

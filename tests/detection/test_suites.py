@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.shell import parse
-from app.core.testruns import Suite, SuiteRules, covers, may_change, suite_of
+from app.testruns import Suite, SuiteRules, covers, may_change, suite_of
 
 PROPERTY = settings(deadline=None, derandomize=True, max_examples=200)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.shell import parse
-from app.core.waiting import is_waiting
+from app.testruns.waiting import is_waiting
 from tests.detection.table import lines_of_text
 
 PROPERTY = settings(deadline=None, derandomize=True, max_examples=200)

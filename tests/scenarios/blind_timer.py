@@ -3,7 +3,7 @@
 import math
 
 from app.cli.main import main
-from app.core import deadlines
+from app.core.breaker import clocks as deadlines
 from app.services.segment import supervision as stretch
 
 for module, name, value in (

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from app.bootstrap import Service, build
 from app.cli.main import app
 from app.config.settings import load_settings
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
 from app.ports import Work, WorkKind
 from app.services.handlers.reconciliation import ADAPT

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.core.budgets import Budget, Scope, Started, Window, accounts
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
+from app.core.budgets.budgets import Budget, Scope, Started, Window, accounts
 from app.core.money import nanousd
 from app.scripted.script import Answer, Call
 from tests.support.books import Books, open_books

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.core.events import Waits
-from app.core.lifecycle import State
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
 from tests.support.deliveries import deliver
 from tests.support.squad import Squad, Task, repository, squad
 from tests.support.steps import completes, runs

@@ -15,10 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli.main import app
-from app.core.agent import Agent
-from app.core.counters import Counters
-from app.core.events import Braked, BrakeLifted, SegmentStarted, Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.counters import Counters
+from app.core.agents.events import Braked, BrakeLifted, SegmentStarted, Waits
+from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call, Script, Scripts
 from tests.support.github import BOT, git
 from tests.support.squad import SUMMARY, Squad, Task, json_text, repository, squad

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import AgentId
-from app.core.budgets import Account, Budget, Scope, Started, Window, accounts
-from app.core.lifecycle import State
+from app.core.agents.agent import AgentId
+from app.core.agents.lifecycle import State
+from app.core.budgets.budgets import Account, Budget, Scope, Started, Window, accounts
 from app.core.money import nanousd
 from tests.support.books import Books, open_books
 from tests.support.funding import notes, refused, until_runs

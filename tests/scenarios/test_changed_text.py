@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import Task as Text
-from app.core.events import Created
-from app.core.lifecycle import State
+from app.core.agents.agent import Task as Text
+from app.core.agents.events import Created
+from app.core.agents.lifecycle import State
 from tests.support.deliveries import deliver, told_of
 from tests.support.squad import REPOSITORY, Squad, Task, json_text, repository, squad
 from tests.support.steps import completes

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import Waits, Woken
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.events import Waits, Woken
+from app.core.agents.lifecycle import State
 from tests.support.squad import Squad, Task, json_text, repository, squad
 from tests.support.steps import completes, is_blocked, runs, waits_for
 from tests.support.waiting import until

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.runtimes import copilot
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from tests.support.clis import COPILOT_CLI, RUNTIMES
 from tests.support.sandbox import path_without_bubblewrap
 

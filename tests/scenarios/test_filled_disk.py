@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.events import Layer, ToolEnded, Tripped
+from app.core.agents.events import Layer, ToolEnded, Tripped
 from tests.support.github import git
 from tests.support.sandbox import BUBBLEWRAP
 from tests.support.squad import Squad, json_text, repository, squad

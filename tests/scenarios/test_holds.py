@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import (
+from app.core.agents.agent import Agent
+from app.core.agents.events import (
     AgentEvent,
     Held,
     Hold,
@@ -26,7 +26,7 @@ from app.core.events import (
     Waits,
     Woken,
 )
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call
 from tests.support import processes
 from tests.support.squad import TRIES, Squad, Task, repository, squad

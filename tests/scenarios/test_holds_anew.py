@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import (
+from app.core.agents.agent import Agent
+from app.core.agents.events import (
     AgentEvent,
     Layer,
     Passed,
@@ -21,7 +21,7 @@ from app.core.events import (
     Tripped,
     TurnAsked,
 )
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from tests.support.squad import Squad, Task, json_text, repository, squad
 from tests.support.steps import completes, runs, thinks
 from tests.support.waiting import until

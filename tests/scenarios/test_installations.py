@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import SegmentStarted
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.events import SegmentStarted
+from app.core.agents.lifecycle import State
 from tests.contract.store_support import own_postgresql_database
 from tests.crash.cluster import SQUADRON, Member
 from tests.support.github import git

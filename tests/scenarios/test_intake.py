@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli.main import app
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from tests.contract.official_examples import PAYLOADS
 from tests.support import processes
 from tests.support.deliveries import deliver, headers, post

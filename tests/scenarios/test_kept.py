@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from app.adapters.workspace import agent_directory
-from app.core.agent import AgentId
-from app.core.lifecycle import State
+from app.core.agents.agent import AgentId
+from app.core.agents.lifecycle import State
 from app.ports import Work, WorkKind
 from app.scripted.script import Answer, Call
 from app.services.handlers.reconciliation import SESSIONS_KEPT_FOR, TIDY

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import SetUp
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.events import SetUp
+from app.core.agents.lifecycle import State
 from tests.support.github import git
 from tests.support.sandbox import BUBBLEWRAP
 from tests.support.squad import Squad, Task, json_text, repository, squad

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import (
+from app.core.agents.agent import Agent
+from app.core.agents.events import (
     Kept,
     Layer,
     SegmentEnded,
@@ -22,7 +22,7 @@ from app.core.events import (
     Waits,
     Warned,
 )
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call
 from tests.support.deliveries import deliver
 from tests.support.github import git

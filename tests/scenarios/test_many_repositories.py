@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import pytest
 
-from app.core.agent import Agent, AgentId, EffectName
-from app.core.escalation import NEEDS_HUMAN, escalation_marker, marker
-from app.core.events import Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent, AgentId, EffectName
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.effects.wanted import NEEDS_HUMAN, escalation_marker, marker
 from app.services.configuration.plans import KEPT_FOR
 from tests.support.github import GitHub, git
 from tests.support.squad import Squad, squad

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import AgentId
-from app.core.agent import Task as Issue
-from app.core.breaker import money
-from app.core.budgets import Budget, Scope, Started, Window, accounts
-from app.core.events import Finished, ModelAsked, ModelCalled, Phase, SegmentEnded
-from app.core.lifecycle import State
+from app.core.agents.agent import AgentId
+from app.core.agents.agent import Task as Issue
+from app.core.agents.events import Finished, ModelAsked, ModelCalled, Phase, SegmentEnded
+from app.core.agents.lifecycle import State
+from app.core.breaker.verdict import money
+from app.core.budgets.budgets import Budget, Scope, Started, Window, accounts
 from app.core.money import nanousd, usd
-from app.core.override import RETRY_TRIGGER
-from app.core.trust import Sender
+from app.core.rules.trust import Sender
+from app.core.steering.ownership import RETRY_TRIGGER
 from app.ports import Repository, WaitingStart
 from app.scripted.script import Answer, Call, Conversation, Speaker
 from tests.support.books import Books, billed, open_books

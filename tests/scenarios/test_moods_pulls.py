@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import Agent, EffectName, EffectState
-from app.core.events import Waits
-from app.core.lifecycle import State
-from app.core.story import refused_words
+from app.core.agents.agent import Agent, EffectName, EffectState
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.words.story import refused_words
 from tests.scenarios.test_review_roles import posted, proposes, reviews
 from tests.support.squad import Squad, repository, squad
 from tests.support.steps import commits, completes, waits_for, writes

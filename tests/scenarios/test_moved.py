@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from app.core.agent import AgentId, EffectState
-from app.core.events import Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import AgentId, EffectState
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
 from app.scripted.script import Step
 from tests.support.github import git
 from tests.support.squad import Squad, Task, repository, squad

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli.main import app
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from tests.support.squad import Squad, Task, repository, squad
 from tests.support.steps import completes, runs
 from tests.support.waiting import until

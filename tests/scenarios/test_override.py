@@ -11,11 +11,11 @@ from statistics import median
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import Created, Finished, Kept, SegmentEnded, TakenAway, Waits, Woken
-from app.core.lifecycle import State
-from app.core.prompts import SUMMARY_MARK
-from app.core.refusals import WITHDRAWN
+from app.core.agents.agent import Agent
+from app.core.agents.events import Created, Finished, Kept, SegmentEnded, TakenAway, Waits, Woken
+from app.core.agents.lifecycle import State
+from app.core.words.prompts import SUMMARY_MARK
+from app.core.words.refusals import WITHDRAWN
 from app.scripted.script import Answer
 from tests.support.github import BOT
 from tests.support.squad import Squad, Task, json_text, repository, squad

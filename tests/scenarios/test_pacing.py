@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import EffectState
-from app.core.events import Waits
-from app.core.lifecycle import State
-from app.core.pacing import WRITES
+from app.core.agents.agent import EffectState
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.effects.pacing import WRITES
 from tests.support.squad import REPOSITORY, Squad, Task, repository, squad
 from tests.support.steps import commits, is_blocked, runs, waits_for, writes
 from tests.support.waiting import until

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call, Conversation
 from tests.support.squad import REPOSITORY, Squad, Task, json_text, repository, squad
 from tests.support.steps import completes, runs

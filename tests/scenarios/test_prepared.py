@@ -10,10 +10,10 @@ import pytest
 
 from app.config.operator import OperatorConfig
 from app.config.repository import read_repository
-from app.core.agent import Assignment, Task
-from app.core.events import HostRefused
-from app.core.lifecycle import State
-from app.core.plan import RoleKind
+from app.core.agents.agent import Assignment, Task
+from app.core.agents.events import HostRefused
+from app.core.agents.lifecycle import State
+from app.core.rules.plan import RoleKind
 from app.services.starting.predecessor import assignment_of
 from app.services.world import PlanReading
 from tests.scenarios import local_internet

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 import pytest
 
-from app.core.events import Waits
-from app.core.lifecycle import State
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
 from tests.support.books import Books, open_books
 from tests.support.deliveries import deliver
 from tests.support.squad import Squad, Task, repository, squad

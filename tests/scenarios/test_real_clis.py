@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.core.events import ModelCalled
-from app.core.lifecycle import State
+from app.core.agents.events import ModelCalled
+from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call, calls
 from tests.support.clis import COPILOT_CLI, NEEDS_CLAUDE, NEEDS_COPILOT
 from tests.support.sandbox import HAS_SANDBOX

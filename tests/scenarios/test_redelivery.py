@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.core.events import Waits
-from app.core.lifecycle import State
-from app.core.redelivery import KEPT_BY_GITHUB, WAITS
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.github.redelivery import KEPT_BY_GITHUB, WAITS
 from tests.support.squad import REPOSITORY, Squad, Task, repository, squad
 from tests.support.steps import completes, is_blocked
 from tests.support.waiting import until

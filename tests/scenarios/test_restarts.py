@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.counters import Counters
-from app.core.events import SegmentStarted, Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.counters import Counters
+from app.core.agents.events import SegmentStarted, Waits
+from app.core.agents.lifecycle import State
 from tests.support.squad import Squad, Task, repository, squad
 from tests.support.steps import (
     commits,

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import Woken
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.events import Woken
+from app.core.agents.lifecycle import State
 from tests.scenarios.test_commands import answers, reactions
 from tests.support.squad import Squad, Task, repository, squad
 from tests.support.steps import completes, writes

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.core.events import Waits
-from app.core.lifecycle import State
-from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.scripted.script import Answer, Call, ComputedStep, Conversation, Script, Scripts, Step
 from tests.support.github import BOT, git
 from tests.support.squad import REPOSITORY, Squad, Task, json_text, repository, squad

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from tests.contract.box_support import app_jwt
 from tests.support.squad import WEBHOOK_SECRET, Squad, repository, squad
 from tests.support.steps import commits, completes, writes

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from tests.support.github import git
 from tests.support.sandbox import BUBBLEWRAP
 from tests.support.squad import CANARIES, Squad, json_text, repository, squad

@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import (
+from app.core.agents.agent import Agent
+from app.core.agents.events import (
     Layer,
     ModelCalled,
     Passed,
@@ -21,7 +21,7 @@ from app.core.events import (
     TurnAsked,
     Waits,
 )
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call
 from tests.support.squad import Squad, Task, repository, squad
 from tests.support.steps import completes, is_blocked, runs, says, waits_for, writes

@@ -17,8 +17,8 @@ import httpx
 import pytest
 
 from app.adapters.github.registration import APP_EVENTS, APP_PERMISSIONS
-from app.core.events import Waits
-from app.core.lifecycle import State
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
 from app.scripted.script import Scripts
 from app.scripted.server import ScriptedServer
 from tests.support import processes

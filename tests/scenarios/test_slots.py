@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import AgentEvent, SegmentEnded, SegmentStarted, Waits
-from app.core.lifecycle import FINAL, State
+from app.core.agents.agent import Agent
+from app.core.agents.events import AgentEvent, SegmentEnded, SegmentStarted, Waits
+from app.core.agents.lifecycle import FINAL, State
 from app.scripted.script import Failure
 from app.services.handlers.segment import FIRST_PAUSE_SECONDS
 from tests.support import processes

@@ -13,8 +13,8 @@ from app.adapters.store.ledger import SqlLedger
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.adapters.workspace import agent_directory
-from app.core.agent import Agent, AgentId
-from app.core.events import (
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import (
     Held,
     ModelAsked,
     ModelCalled,
@@ -25,10 +25,10 @@ from app.core.events import (
     ToolDenied,
     Tripped,
 )
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
 from app.core.money import nanousd
-from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.ports import NewAgent, Repository
 from app.scripted.script import Answer, Call, ComputedStep, Script, Scripts, Speaker, Step
 from tests.support.squad import SUMMARY, Squad, Task, repository, squad

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import Agent
-from app.core.events import Created, Finished, Raised, Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.events import Created, Finished, Raised, Waits
+from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
 from app.scripted.script import Answer, Call
 from tests.support.squad import MODEL_KEY, Squad, Task, repository, squad

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from app.core.agent import EffectName, EffectState
-from app.core.events import Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import EffectName, EffectState
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
 from app.scripted.script import Failure
 from tests.support.github import BOT, git
 from tests.support.squad import Squad, Task, repository, squad

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.core.events import Waits
-from app.core.lifecycle import State
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
 from app.scripted.script import Speaker
 from tests.support.deliveries import deliver
 from tests.support.github import git

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from tests.support.deliveries import deliver
 from tests.support.github import BOT
 from tests.support.squad import Squad, Task, repository, squad

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import pytest
 
-from app.core.agent import AgentId, EffectName
-from app.core.escalation import NEEDS_HUMAN, escalation_marker, marker
-from app.core.events import Finished, Waits
-from app.core.override import RELABELLED_WITHIN
+from app.core.agents.agent import AgentId, EffectName
+from app.core.agents.events import Finished, Waits
+from app.core.effects.wanted import NEEDS_HUMAN, escalation_marker, marker
+from app.core.steering.ownership import RELABELLED_WITHIN
 from tests.support.deliveries import deliver, told_of
 from tests.support.github import git
 from tests.support.passes import until_quiet

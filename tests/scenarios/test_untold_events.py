@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.core.lifecycle import State
+from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Conversation
 from tests.scenarios.test_review_roles import posted, proposes, pushes, reviews
 from tests.support.squad import REPOSITORY, Squad, repository, squad

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.events import Slept, Waits, Woken
-from app.core.lifecycle import State
+from app.core.agents.events import Slept, Waits, Woken
+from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Conversation
 from tests.support.deliveries import deliver
 from tests.support.squad import Squad, Task, repository, squad

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.events import Waits, Woken
-from app.core.lifecycle import State
+from app.core.agents.events import Waits, Woken
+from app.core.agents.lifecycle import State
 from app.scripted.demo import FILES
 from app.scripted.script import Speaker
 from tests.support.deliveries import deliver, told_of

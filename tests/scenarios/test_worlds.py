@@ -25,9 +25,9 @@ from typing import Any, Final
 
 import pytest
 
-from app.core.agent import AgentId, EffectName, EffectState
-from app.core.escalation import NEEDS_HUMAN, escalation_marker, marker
-from app.core.events import Waits
+from app.core.agents.agent import AgentId, EffectName, EffectState
+from app.core.agents.events import Waits
+from app.core.effects.wanted import NEEDS_HUMAN, escalation_marker, marker
 from tests.support.deliveries import deliver, told_of
 from tests.support.github import BOT, git
 from tests.support.passes import until_quiet

@@ -17,12 +17,12 @@ from app.adapters.store.store import SqlStore
 from app.adapters.store.tables import ACCOUNTS, HITS
 from app.adapters.store.writer import GroupWriter
 from app.cli.main import app
-from app.core.agent import Agent, AgentId
-from app.core.budgets import Account, Budget, Started, accounts, window_start
-from app.core.events import AgentEvent
-from app.core.ledger import Balance, Reserved
-from app.core.lifecycle import Signal
-from app.core.rates import HOUR
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import AgentEvent
+from app.core.agents.lifecycle import Signal
+from app.core.budgets.budgets import Account, Budget, Started, accounts, window_start
+from app.core.budgets.ledger import Balance, Reserved
+from app.core.budgets.rates import HOUR
 from app.ports import Changes, WaitingStart
 from app.scripted.script import Answer
 from app.scripted.usage import input_tokens, output_tokens

@@ -1,7 +1,7 @@
 """What stories about money look at: who works, who waits for a budget, and what is said of it."""
 
-from app.core.agent import Agent
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.lifecycle import State
 from tests.support.squad import Squad, Task
 from tests.support.waiting import until
 

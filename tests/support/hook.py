@@ -17,10 +17,10 @@ from pathlib import Path
 from app.adapters.clock import new_name
 from app.adapters.pricing import price_of
 from app.adapters.shell import parse
-from app.core.agent import Agent
-from app.core.breaker import Answer, Verdict
-from app.core.counters import Counters, fold
-from app.core.events import AgentEvent, Phase, ToolKind, Woken
+from app.core.agents.agent import Agent
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import AgentEvent, Phase, ToolKind, Woken
+from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import Limits
 from app.core.money import Price
 from app.ports import CheckoutOrder, ModelRequest, ModelUsage, ToolCall, ToolResult, Workspace

@@ -24,8 +24,8 @@ from app.adapters.engine.membership import SingleProcess
 from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
-from app.core.agent import Agent, AgentId
-from app.core.events import (
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import (
     AgentEvent,
     Finished,
     Layer,
@@ -36,7 +36,7 @@ from app.core.events import (
     Waits,
     Woken,
 )
-from app.core.lifecycle import LIVE, Signal, State
+from app.core.agents.lifecycle import LIVE, Signal, State
 from app.ports import Changes, Work, WorkKind
 from tests.contract.store_support import a_new_agent
 

@@ -10,11 +10,11 @@ import sqlalchemy as sa
 from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
-from app.core.agent import Agent, AgentId, Effect
-from app.core.breaker import decide
-from app.core.counters import fold
-from app.core.events import AgentEvent, Finished, ToolAsked, ToolEnded, Tripped
-from app.core.lifecycle import Signal
+from app.core.agents.agent import Agent, AgentId, Effect
+from app.core.agents.counters import fold
+from app.core.agents.events import AgentEvent, Finished, ToolAsked, ToolEnded, Tripped
+from app.core.agents.lifecycle import Signal
+from app.core.breaker.verdict import decide
 from app.core.limits import Limits
 from app.ports import Changes, HeardCommands, Work
 from tests.contract.store_support import NOON, a_new_agent

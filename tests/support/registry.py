@@ -13,11 +13,11 @@ from app.adapters.store.database import make_engine
 from app.adapters.store.store import SqlStore
 from app.adapters.store.tables import DELIVERIES, EVENTS, LOOKS, REDELIVERIES
 from app.adapters.store.writer import GroupWriter
-from app.core.agent import Agent, AgentId, Effect, EffectName
-from app.core.counters import Counters, fold
-from app.core.events import AgentEvent, SegmentStarted
-from app.core.redelivery import AskedAgain
-from app.core.remarks import CommentKind
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import AgentEvent, SegmentStarted
+from app.core.github.comment_kinds import CommentKind
+from app.core.github.redelivery import AskedAgain
 from app.ports import HeardCommands
 
 

@@ -18,10 +18,10 @@ from typing import Any
 import httpx
 
 from app.adapters.workspace import agent_directory
-from app.core.agent import Agent, AgentId, EffectName, EffectState
-from app.core.events import Waits
-from app.core.lifecycle import State
-from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.scripted.script import Answer, ComputedStep, Script, Scripts, Step
 from app.scripted.server import Recorded, ScriptedServer
 from tests.support import processes

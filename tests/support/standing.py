@@ -8,13 +8,13 @@ from datetime import UTC, datetime, timedelta
 from app.adapters.store.database import make_engine
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
-from app.core.agent import Agent, Assignment, Effect, EffectName, EffectState, Task
-from app.core.events import Layer, Slept, Trip, Tripped, Waits
-from app.core.lifecycle import Signal
+from app.core.agents.agent import Agent, Assignment, Effect, EffectName, EffectState, Task
+from app.core.agents.events import Layer, Slept, Trip, Tripped, Waits
+from app.core.agents.lifecycle import Signal
 from app.core.limits import Limits
-from app.core.plan import EscalationRules
-from app.core.testruns import SuiteRules
+from app.core.rules.plan import EscalationRules
 from app.ports import Changes, NewAgent, Repository
+from app.testruns import SuiteRules
 from tests.support.github import GitHub
 from tests.support.squad import Squad
 

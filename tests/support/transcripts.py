@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from app.core.transcript import ModelCall, ToolCall, ToolResult, Transcript
+from app.core.history.transcript import ModelCall, ToolCall, ToolResult, Transcript
 
 DATA = Path(__file__).parents[1] / "data" / "transcripts"
 LABELS: list[dict[str, Any]] = [

@@ -19,9 +19,9 @@ from app.adapters.github.hook import AppHook
 from app.adapters.github.pulls import PullRequests
 from app.adapters.github.spending import counted
 from app.adapters.github.tokens import Scope
-from app.core.feedback import Review
-from app.core.marks import Mark
-from app.core.trust import Permission
+from app.core.github.timeline import Mark
+from app.core.rules.trust import Permission
+from app.core.steering.feedback import Review
 from app.ports import (
     Clock,
     Edit,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from app.core.redact import redact
+from app.core.text.redact import redact
 from app.ports import GitHubFailed, RateLimited, Refused, Unreachable
 
 MIN_WAIT_UNSTATED: Final = timedelta(seconds=60)

@@ -7,7 +7,7 @@ from datetime import datetime
 from app.adapters.github import reading
 from app.adapters.github.call import Call
 from app.adapters.github.connection import Connection
-from app.core.redelivery import Attempt
+from app.core.github.redelivery import Attempt
 
 
 class AppHook:

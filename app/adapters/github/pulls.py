@@ -6,8 +6,8 @@ from typing import Final
 from app.adapters.github import reading
 from app.adapters.github.call import OLDEST_FIRST, Query
 from app.adapters.github.part import Part
-from app.core.events import LineComment
-from app.core.patch import commentable
+from app.core.agents.events import LineComment
+from app.core.github.patch import commentable
 from app.ports import Head, Posted, PullRequest, Repository
 
 MOST_FILES_LISTED: Final = 3_000

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from app.adapters.modelproxy.bounds import Bounds
 from app.adapters.modelproxy.reading import Billed
-from app.core.breaker import Answer, Verdict
-from app.core.events import Phase
+from app.core.agents.events import Phase
+from app.core.breaker.verdict import Answer, Verdict
 from app.ports import Gate, ModelRequest, ModelUsage
 
 log = logging.getLogger("squadron.modelproxy")

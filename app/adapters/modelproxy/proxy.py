@@ -32,8 +32,8 @@ from app.adapters.modelproxy.wires import (
     Wire,
     error_body,
 )
-from app.core.breaker import Verdict
-from app.core.events import Phase
+from app.core.agents.events import Phase
+from app.core.breaker.verdict import Verdict
 from app.ports import Gate
 
 log = logging.getLogger("squadron.modelproxy")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.core.plan import RuntimeName
+from app.core.rules.plan import RuntimeName
 from app.ports import Gate, Runtime, Session, SessionOrder
 
 

@@ -6,14 +6,14 @@ from typing import Annotated, Final, Self
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from app.adapters.runtimes.arguments import Args
-from app.core.events import LineComment
-from app.core.limits import CATALOGUE, Action, LimitName
-from app.core.review import (
+from app.core.agents.events import LineComment
+from app.core.effects.review import (
     MOST_COMMENT_CHARACTERS,
     MOST_COMMENTS,
     MOST_PATH_CHARACTERS,
     MOST_SUMMARY_CHARACTERS,
 )
+from app.core.limits import CATALOGUE, Action, LimitName
 from app.ports import (
     IncreaseRequested,
     Report,

@@ -10,8 +10,8 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
-from app.core.breaker import Verdict
-from app.core.events import Phase
+from app.core.agents.events import Phase
+from app.core.breaker.verdict import Verdict
 from app.ports import Gate, SessionOrder
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 
-from app.core.breaker import Answer, Verdict
+from app.core.breaker.verdict import Answer, Verdict
 from app.ports import Gate, ModelRequest, ModelUsage, ToolCall, ToolResult
 
 

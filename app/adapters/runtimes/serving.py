@@ -7,8 +7,8 @@ from typing import Annotated, Final, assert_never
 from pydantic import Field
 
 from app.adapters.runtimes.arguments import Args, BadCall
-from app.core.patch import listed
-from app.core.triage import MOST_LABEL_CHARACTERS, MOST_LABELS, MOST_WHY_CHARACTERS
+from app.core.effects.triage import MOST_LABEL_CHARACTERS, MOST_LABELS, MOST_WHY_CHARACTERS
+from app.core.github.patch import listed
 from app.ports import Delegation, IssueProposal, SessionOrder, ToolResult, Triage
 
 log = logging.getLogger("squadron.runtimes")

@@ -15,8 +15,8 @@ from typing import Final
 from app.adapters.shell.budget import Budget
 from app.adapters.shell.scripts import WrittenScripts
 from app.adapters.shell.tree import TreeReader
-from app.core.shell_line import HOLE, ShellLine
-from app.core.shell_line import Sequence as ShellSequence
+from app.testruns.shell_line import HOLE, ShellLine
+from app.testruns.shell_line import Sequence as ShellSequence
 
 __all__ = ["MAX_TEXT_BYTES", "parse"]
 

@@ -13,7 +13,7 @@ from tree_sitter import Language, Node, Parser
 from app.adapters.shell.budget import MAX_NODES
 from app.adapters.shell.texts import decoded
 from app.adapters.shell.words import WordReader
-from app.core.shell_line import (
+from app.testruns.shell_line import (
     HOLE,
     AndOr,
     Pipeline,
@@ -23,7 +23,7 @@ from app.core.shell_line import (
     Subshell,
     children,
 )
-from app.core.testruns.wordset import word_set
+from app.testruns.wordset import word_set
 
 _LANGUAGE: Final = Language(tree_sitter_bash.language())
 _ESCAPE_AT_LINE_START: Final = re.compile(r"\n\\(?!\n)")

@@ -14,9 +14,9 @@ from app.adapters.shell.nodes import members_of, writes_a_file
 from app.adapters.shell.texts import commands_printed, writes_its_input
 from app.adapters.shell.unwrap import SOURCING, Text, Unwrapped, script_of
 from app.adapters.shell.words import WordReader
-from app.core.shell_line import Words
-from app.core.testruns.judge import judge
-from app.core.testruns.names import base_name
+from app.testruns.judge import judge
+from app.testruns.names import base_name
+from app.testruns.shell_line import Words
 
 MAX_SCRIPTS: Final = 16
 _CHANGES_ITS_READER: Final = re.compile(r"=|\breturn\b")

@@ -12,9 +12,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Final
 
-from app.core.shell_line import Words
-from app.core.testruns.judge import program_name
-from app.core.testruns.literals import outside_of_literals
+from app.testruns.judge import program_name
+from app.testruns.literals import outside_of_literals
+from app.testruns.shell_line import Words
 
 MAX_SHELL_OUTS: Final = 8
 

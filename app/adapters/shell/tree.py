@@ -45,7 +45,7 @@ from app.adapters.shell.texts import (
 )
 from app.adapters.shell.unwrap import Text, unwrap
 from app.adapters.shell.words import WordReader, positional
-from app.core.shell_line import (
+from app.testruns.shell_line import (
     HOLE,
     AndOr,
     Assignment,

@@ -9,7 +9,7 @@ from typing import Final
 
 from app.adapters.shell.wrapper import Takes, Wrapper
 from app.adapters.shell.wrappers import WRAPPERS
-from app.core.shell_line import HOLE, Words
+from app.testruns.shell_line import HOLE, Words
 
 SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "rbash", "mksh"})
 _SHELL_VARIABLES: Final = frozenset({f"{HOLE}SHELL{HOLE}", f"{HOLE}BASH{HOLE}"})

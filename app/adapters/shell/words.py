@@ -1,6 +1,6 @@
 """From the nodes of a shell word to its text after quoting and expansion.
 
-What only the running shell knows becomes a hole (see `app.core.shell_line.HOLE`); command and
+What only the running shell knows becomes a hole (see `app.testruns.shell_line.HOLE`); command and
 process substitutions are handed back as nodes, for somebody else to read.
 """
 
@@ -14,7 +14,7 @@ from typing import Final
 from tree_sitter import Node
 
 from app.adapters.shell.texts import decoded, printed_text
-from app.core.shell_line import HOLE
+from app.testruns.shell_line import HOLE
 
 MAX_EXPANDED: Final = 128 * 1024
 """Characters that known variables may add to one text; past it their values are not known."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
-from app.core.testruns.wordset import word_set
+from app.testruns.wordset import word_set
 
 
 class Takes(Enum):

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import ADAPTED_LIMITS
-from app.core.adapting import Adapted
+from app.core.history.adapting import Adapted
 from app.core.limits import LimitName
 
 _COLUMNS: Final = ADAPTED_LIMITS.c

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import BRAKES
-from app.core.brakes import Brake, Place, Scope
+from app.core.rules.brakes import Brake, Place, Scope
 
 MOST_LIFTED: Final = 1_000
 """How many brakes that were lifted are remembered, the newest."""

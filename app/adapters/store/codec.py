@@ -12,11 +12,11 @@ from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from app.adapters.store.tables import storable
-from app.core.agent import Agent, AgentId, Assignment, Effect, Task
-from app.core.asks import Trigger
-from app.core.events import AgentEvent, Trip
+from app.core.agents.agent import Agent, AgentId, Assignment, Effect, Task
+from app.core.agents.events import AgentEvent, Trip
 from app.core.limits import LimitName
-from app.core.trust import Sender
+from app.core.rules.trust import Sender
+from app.core.steering.asks import Trigger
 from app.ports import HeardCommands, Look, Repository, WaitingStart
 
 _EVENTS: Final[Mapping[str, TypeAdapter[AgentEvent]]] = {

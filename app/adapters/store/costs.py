@@ -11,7 +11,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from app.adapters.store.tables import AGENTS, SPEND
-from app.core.events import AgentEvent, ModelCalled
+from app.core.agents.events import AgentEvent, ModelCalled
 from app.ports import Cost, CostsBy
 
 _INSERT: Final = sa.insert(SPEND)

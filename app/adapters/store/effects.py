@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from app.adapters.store.codec import decode_effect, encode_effect
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import EFFECTS
-from app.core.agent import AgentId, Effect, EffectName, EffectState
+from app.core.agents.agent import AgentId, Effect, EffectName, EffectState
 
 
 def save(connection: sa.Connection, agent: AgentId, effect: Effect) -> None:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from app.adapters.store.codec import decode_heard, encode_heard
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import HEARD_COMMANDS
-from app.core.remarks import CommentKind
+from app.core.github.comment_kinds import CommentKind
 from app.ports import HeardCommands
 
 _COLUMNS: Final = HEARD_COMMANDS.c

@@ -18,9 +18,9 @@ from app.adapters.store.dialects import insert, upsert
 from app.adapters.store.reading import read
 from app.adapters.store.tables import ACCOUNTS, HOLDINGS
 from app.adapters.store.writer import GroupWriter
-from app.core.agent import AgentId
-from app.core.budgets import Account, Window
-from app.core.ledger import Balance, Book, Holding, Insufficient, Reserved, Spent
+from app.core.agents.agent import AgentId
+from app.core.budgets.budgets import Account, Window
+from app.core.budgets.ledger import Balance, Book, Holding, Insufficient, Reserved, Spent
 from app.ports import Cost, CostsBy, StoreUnavailable
 
 MOST_LEVELS: Final = 100

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from app.adapters.store import costs
 from app.adapters.store.codec import decode_event, encode_event
 from app.adapters.store.tables import AGENTS, EVENTS
-from app.core.agent import AgentId
-from app.core.events import AgentEvent, ModelCalled, Passed, Warned
-from app.core.lifecycle import LIVE, State
+from app.core.agents.agent import AgentId
+from app.core.agents.events import AgentEvent, ModelCalled, Passed, Warned
+from app.core.agents.lifecycle import LIVE, State
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from app.adapters.store.dialects import insert, upsert
 from app.adapters.store.tables import PACES
 from app.adapters.store.writer import GroupWriter
-from app.core.pacing import Pace, take
+from app.core.effects.pacing import Pace, take
 
 
 class SqlPacing:

@@ -22,8 +22,8 @@ from app.adapters.store.tables import (
     REFUSED_STARTS,
     WAITING_STARTS,
 )
-from app.core.agent import AgentId, EffectState
-from app.core.brakes import Place
+from app.core.agents.agent import AgentId, EffectState
+from app.core.rules.brakes import Place
 from app.ports import Repository
 
 _BY_NAME: Final = (

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from app.adapters.store.dialects import insert, upsert
 from app.adapters.store.tables import HITS, NAMED_HITS, storable
 from app.adapters.store.writer import GroupWriter
-from app.core.rates import HOUR, Allowed, Hits, Refused, hit
+from app.core.budgets.rates import HOUR, Allowed, Hits, Refused, hit
 
 
 class SqlRates:

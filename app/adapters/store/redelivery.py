@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from app.adapters.store.dialects import upsert
 from app.adapters.store.tables import MARKS, REDELIVERIES
-from app.core.redelivery import AskedAgain
+from app.core.github.redelivery import AskedAgain
 
 _FAILURES: Final = "failed deliveries"
 

@@ -16,9 +16,9 @@ from app.adapters.store.codec import (
 )
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import AGENTS
-from app.core.agent import Agent, AgentId
-from app.core.events import AgentEvent, Created, Kept, SegmentStarted, TakenAway
-from app.core.lifecycle import FINAL, Signal, State, next_segment, target
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import AgentEvent, Created, Kept, SegmentStarted, TakenAway
+from app.core.agents.lifecycle import FINAL, Signal, State, next_segment, target
 from app.ports import Changes, NewAgent, StoreUnavailable, Work
 
 Enqueue = Callable[[sa.Connection, Work], None]

@@ -30,14 +30,14 @@ from app.adapters.store.reading import read
 from app.adapters.store.registry import Enqueue
 from app.adapters.store.tables import DeliveryState
 from app.adapters.store.writer import GroupWriter
-from app.core.adapting import Adapted
-from app.core.agent import Agent, AgentId, Effect, EffectName
-from app.core.brakes import Brake, Place
-from app.core.events import AgentEvent, Kept, TakenAway
-from app.core.ledger import Book, Insufficient
-from app.core.lifecycle import Signal, State
-from app.core.redelivery import AskedAgain
-from app.core.remarks import CommentKind
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName
+from app.core.agents.events import AgentEvent, Kept, TakenAway
+from app.core.agents.lifecycle import Signal, State
+from app.core.budgets.ledger import Book, Insufficient
+from app.core.github.comment_kinds import CommentKind
+from app.core.github.redelivery import AskedAgain
+from app.core.history.adapting import Adapted
+from app.core.rules.brakes import Brake, Place
 from app.ports import (
     Changes,
     Configuration,

@@ -15,7 +15,7 @@ from app.adapters.transcripts.reading import (
     text_of,
 )
 from app.adapters.transcripts.recognise import recognise
-from app.core.transcript import Format, Transcript
+from app.core.history.transcript import Format, Transcript
 
 __all__ = ["TranscriptProblem", "load", "read", "recognise"]
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from app.core.events import ToolKind
-from app.core.transcript import (
+from app.core.agents.events import ToolKind
+from app.core.history.transcript import (
     Format,
     Message,
     ModelCall,

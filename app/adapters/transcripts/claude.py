@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from app.adapters.transcripts.builder import Builder, NoSuchCall, RepeatedId
 from app.adapters.transcripts.reading import Record, lines
-from app.core.events import ToolKind
-from app.core.transcript import Format, Transcript
+from app.core.agents.events import ToolKind
+from app.core.history.transcript import Format, Transcript
 
 _KINDS: Final = {
     "Bash": ToolKind.SHELL,

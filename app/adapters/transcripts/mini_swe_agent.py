@@ -8,8 +8,8 @@ from typing import Final
 
 from app.adapters.transcripts.builder import ORIGIN, Builder, NoSuchCall, RepeatedId
 from app.adapters.transcripts.reading import Record
-from app.core.events import ToolKind
-from app.core.transcript import Format, Transcript
+from app.core.agents.events import ToolKind
+from app.core.history.transcript import Format, Transcript
 
 _BLOCKS: Final = tuple(
     re.compile(rf"^```{name}[ \t]*\n(.*?)\n[ \t]*```", re.DOTALL | re.MULTILINE)

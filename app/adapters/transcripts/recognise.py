@@ -12,7 +12,7 @@ from app.adapters.transcripts.reading import (
     parsed,
     text_of,
 )
-from app.core.transcript import Format
+from app.core.history.transcript import Format
 
 _EXPECTED: Final = f"expected a transcript in one of the formats {', '.join(Format)}"
 _CLAUDE_MARKS: Final = frozenset({"sessionId", "uuid", "leafUuid", "messageId"})

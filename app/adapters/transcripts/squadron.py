@@ -10,8 +10,8 @@ from typing import Final
 
 from app.adapters.transcripts.builder import ORIGIN, Builder, NoSuchCall, RepeatedId
 from app.adapters.transcripts.reading import Record, lines
-from app.core.events import ToolKind
-from app.core.transcript import Format, Transcript
+from app.core.agents.events import ToolKind
+from app.core.history.transcript import Format, Transcript
 
 TYPES: Final = ("tool_call", "tool_result", "message", "model_call")
 PASSED_OVER: Final = ("prompt", "event")

@@ -7,8 +7,8 @@ from typing import Final
 
 from app.adapters.transcripts.builder import Builder
 from app.adapters.transcripts.reading import Record
-from app.core.events import ToolKind
-from app.core.transcript import Format, Totals, Transcript
+from app.core.agents.events import ToolKind
+from app.core.history.transcript import Format, Totals, Transcript
 
 _KINDS: Final = {
     **dict.fromkeys(

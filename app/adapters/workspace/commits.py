@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from app.adapters.workspace.host_git import GitFailed, HostGit
-from app.core.events import DiffSize
+from app.core.agents.events import DiffSize
 from app.ports import CheckoutOrder, WorkspaceFailed
 
 _SHORTSTAT: Final = re.compile(

@@ -13,7 +13,7 @@ from typing import Final
 from app.adapters.workspace.commits import merge_base
 from app.adapters.workspace.host_git import HostGit
 from app.adapters.workspace.stage import MOST_LISTING_BYTES, unquoted
-from app.core.protected import is_protected
+from app.core.rules.protected import is_protected
 from app.ports import WorkspaceFailed
 
 _CHANGE: Final = re.compile(

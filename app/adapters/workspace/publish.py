@@ -10,7 +10,7 @@ from app.adapters.workspace.guard import Entry, refused_changes, tree_without
 from app.adapters.workspace.handover import Handover
 from app.adapters.workspace.host_git import GitFailed
 from app.adapters.workspace.mirror import Mirror
-from app.core.protected import refused_words
+from app.core.rules.protected import refused_words
 from app.ports import CheckoutOrder, WorkspaceFailed
 
 MOST_PATHS: Final = 10

@@ -21,10 +21,10 @@ from app.cli.directories import settings_of
 from app.cli.failing import fail
 from app.cli.registry import open_registry
 from app.cli.runtimes import lacks
-from app.core.breaker import LimitUse, figure
-from app.core.lifecycle import State
-from app.core.plan import RuntimeName
-from app.core.report import Report, report
+from app.core.agents.lifecycle import State
+from app.core.breaker.verdict import LimitUse, figure
+from app.core.rules.plan import RuntimeName
+from app.core.words.report import Report, report
 from app.services.views import waits_words
 
 MOST_SECONDS: Final = 300.0

@@ -11,10 +11,10 @@ from typing import Any, Final
 import httpx
 
 from app.cli.demo.stage import PERSON, REPOSITORY, Stage
-from app.core.events import Layer, Slept, Waits, Woken
-from app.core.lifecycle import State
+from app.core.agents.events import Layer, Slept, Waits, Woken
+from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
-from app.core.report import Report
+from app.core.words.report import Report
 from app.scripted.demo import BLOCKED, BUG, HOPELESS, NEVER, SLEEPER, THINKER
 from app.services.views import Json, agent_json
 

@@ -22,8 +22,8 @@ from typing import IO, Final
 import httpx
 
 from app.config.settings import Settings, load_local_settings
-from app.core.plan import RuntimeName
-from app.core.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.core.rules.plan import RuntimeName
+from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.scripted.demo import files, scripts
 from app.scripted.server import ScriptedServer
 

@@ -19,7 +19,7 @@ from app.cli.failing import fail
 from app.cli.setup.files import AppFiles, CannotKeep
 from app.cli.setup.page import NOTHING_WRITTEN, Means, Registration
 from app.config.settings import SettingsError, git_url_of, load_local_settings
-from app.core.registration import LIFE, Begun, Order, organization_login, webhook_address
+from app.core.github.registration import LIFE, Begun, Order, organization_login, webhook_address
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 DEFAULT_PORT: Final = 8001

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from app.adapters.github.registration import APP_EVENTS, APP_PERMISSIONS, NewApp
 from app.cli.setup.files import AppFiles, CannotKeep
-from app.core.registration import Begun, Order
+from app.core.github.registration import Begun, Order
 from app.ports import Clock, GitHubFailed, Refused
 
 HEADERS: Final = {

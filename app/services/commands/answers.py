@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from app.core.agent import Agent
-from app.core.events import AgentEvent, Waits, Woken
-from app.core.lifecycle import State
-from app.core.rates import Allowed
-from app.core.trust import Sender
+from app.core.agents.agent import Agent
+from app.core.agents.events import AgentEvent, Waits, Woken
+from app.core.agents.lifecycle import State
+from app.core.budgets.rates import Allowed
+from app.core.rules.trust import Sender
 from app.ports import Repository, Said
 from app.services.commands.hear import Commanding, Comment
 from app.services.moves.closing import Closing

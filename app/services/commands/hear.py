@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from app.core.agent import Agent, AgentId, EffectName
-from app.core.answers import interrupted_words
-from app.core.buttons import command_of
-from app.core.commands import (
+from app.core.agents.agent import Agent, AgentId, EffectName
+from app.core.agents.counters import fold
+from app.core.commands.buttons import command_of
+from app.core.commands.grammar import (
     Command,
     Misread,
     Stop,
@@ -24,10 +24,10 @@ from app.core.commands import (
     may_hold_commands,
     new_lines,
 )
-from app.core.counters import fold
-from app.core.pauses import answer_marker, answered_marker, command_answer, misread_words
-from app.core.remarks import CommentKind, comment_name
-from app.core.trust import Permission, Sender
+from app.core.github.comment_kinds import CommentKind, comment_name
+from app.core.rules.trust import Permission, Sender
+from app.core.words.answers import interrupted_words
+from app.core.words.pauses import answer_marker, answered_marker, command_answer, misread_words
 from app.ports import HeardCommands, Posted, Reaction, Refused, Repository
 from app.services.commands.obey import Obeying, Said, Told
 from app.services.starting.start import Starting

@@ -5,18 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never
 
-from app.core.agent import Agent, AgentId, EffectName, Task
-from app.core.answers import (
-    has_ended_words,
-    help_words,
-    never_begins_words,
-    not_asleep_words,
-    not_ended_words,
-    not_retried_words,
-    status_words,
-    story_words,
-)
-from app.core.commands import (
+from app.core.agents.agent import Agent, AgentId, EffectName, Task
+from app.core.agents.events import Woken
+from app.core.agents.lifecycle import State
+from app.core.breaker.raises import NotGranted
+from app.core.commands.grammar import (
     MOST_COMMANDS,
     Command,
     Explain,
@@ -30,16 +23,10 @@ from app.core.commands import (
     Wake,
     says_more,
 )
-from app.core.events import Woken
-from app.core.grants import NotGranted
-from app.core.lifecycle import State
-from app.core.messages import state_sentence
-from app.core.override import RETRY_TRIGGER
-from app.core.pauses import capped_words
-from app.core.remarks import CommentKind, comment_name
-from app.core.report import Report, report
-from app.core.story import story
-from app.core.targets import (
+from app.core.github.comment_kinds import CommentKind, comment_name
+from app.core.rules.trust import Sender
+from app.core.steering.ownership import RETRY_TRIGGER
+from app.core.steering.targets import (
     Obeyed,
     Waiting,
     left_over,
@@ -47,7 +34,20 @@ from app.core.targets import (
     refused_before,
     targets,
 )
-from app.core.trust import Sender
+from app.core.words.answers import (
+    has_ended_words,
+    help_words,
+    never_begins_words,
+    not_asleep_words,
+    not_ended_words,
+    not_retried_words,
+    status_words,
+    story_words,
+)
+from app.core.words.messages import state_sentence
+from app.core.words.pauses import capped_words
+from app.core.words.report import Report, report
+from app.core.words.story import story
 from app.ports import Repository, TakenBack
 from app.services.commands.raise_limits import MOST_LOOKS, NotPaused, Raising, Wish
 from app.services.moves.closing import Closing

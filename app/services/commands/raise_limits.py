@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.core.agent import Agent, AgentId
-from app.core.counters import after, fold
-from app.core.events import AgentEvent, Hold, Raised, Woken
-from app.core.grants import Grant, NotGranted, grant
-from app.core.lifecycle import Signal, State
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.counters import after, fold
+from app.core.agents.events import AgentEvent, Hold, Raised, Woken
+from app.core.agents.lifecycle import Signal, State
+from app.core.breaker.raises import Grant, NotGranted, grant
+from app.core.budgets.rates import Allowed
+from app.core.budgets.rates import Refused as TooMany
 from app.core.limits import LimitName
-from app.core.pauses import (
+from app.core.words.pauses import (
     held_by_another,
     not_paused_words,
     raised_words,
     unfunded_words,
     written_before_words,
 )
-from app.core.rates import Allowed
-from app.core.rates import Refused as TooMany
 from app.ports import Changes, Work
 from app.services.money.funding import Money, Unmeasurable
 from app.services.moves.closing import MOST_WHY_CHARACTERS

@@ -11,7 +11,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from app.core.adapting import (
+from app.core.agents.agent import Agent, AgentId
+from app.core.history.adapting import (
     BRANCH_PREFIX,
     Proposal,
     proposal,
@@ -19,9 +20,8 @@ from app.core.adapting import (
     proposal_title,
     steps,
 )
-from app.core.agent import Agent, AgentId
-from app.core.plan import RepositoryPlan
-from app.core.suggest import MOST_AGENTS, History, RoleHistory, role_history
+from app.core.history.suggest import MOST_AGENTS, History, RoleHistory, role_history
+from app.core.rules.plan import RepositoryPlan
 from app.ports import CheckoutOrder, GitHubFailed, Repository, WorkspaceFailed
 from app.services.configuration.plans import Plans
 from app.services.world import World

@@ -3,7 +3,7 @@
 import logging
 from typing import Final
 
-from app.core.configreview import TROUBLE_LABEL, TROUBLE_MARK, trouble_body, trouble_title
+from app.core.words.config_review import TROUBLE_LABEL, TROUBLE_MARK, trouble_body, trouble_title
 from app.ports import Posted, Repository
 from app.services.configuration.plans import Plans
 from app.services.world import PlanReading, World

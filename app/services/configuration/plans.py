@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from app.core.adapting import adapted_plan
-from app.core.brakes import Brake, Place
-from app.core.plan import ConfigProblem
+from app.core.history.adapting import adapted_plan
+from app.core.rules.brakes import Brake, Place
+from app.core.rules.plan import ConfigProblem
 from app.ports import Refused, Repository, StoreUnavailable, Unreadable
 from app.services.configuration.moved_repositories import Moving
 from app.services.world import PlanReading, World

@@ -3,8 +3,9 @@
 import logging
 from collections.abc import Mapping
 
-from app.core.configmerge import Merged, merge
-from app.core.configreview import (
+from app.core.rules.merge import Merged, merge
+from app.core.rules.plan import ConfigProblem, RepositoryPlan
+from app.core.words.config_review import (
     CHECK_NAME,
     DIRECTORY,
     ConfigReview,
@@ -12,7 +13,6 @@ from app.core.configreview import (
     reviewed,
     touches_configuration,
 )
-from app.core.plan import ConfigProblem, RepositoryPlan
 from app.ports import Annotation, CheckText, Repository, Unreadable
 from app.services.configuration.plans import Plans
 from app.services.world import World

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from app.core.agent import Agent
-from app.core.lifecycle import LIVE
+from app.core.agents.agent import Agent
+from app.core.agents.lifecycle import LIVE
 from app.ports import PullRequest, Refused, WorkspaceFailed
 from app.services.world import World, checkout_order, repository_of
 

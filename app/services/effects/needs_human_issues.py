@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from app.core.agent import EffectName
-from app.core.escalation import NEEDS_HUMAN, escalation_marker
-from app.core.lifecycle import State
+from app.core.agents.agent import EffectName
+from app.core.agents.lifecycle import State
+from app.core.effects.wanted import NEEDS_HUMAN, escalation_marker
 from app.ports import GitHub, Posted, Repository
 from app.services.world import World
 

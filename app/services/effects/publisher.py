@@ -11,10 +11,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, assert_never
 
-from app.core import messages
-from app.core.agent import Agent, AgentId, Effect, EffectName, EffectState
-from app.core.buttons import buttons
-from app.core.escalation import (
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
+from app.core.commands.buttons import buttons
+from app.core.effects.retry import GiveUp, RetryAt, after, ask_again
+from app.core.effects.wanted import (
     EDITS_WINDOW,
     NEEDS_HUMAN,
     check_conclusion,
@@ -24,9 +24,9 @@ from app.core.escalation import (
     may_edit,
     wanted,
 )
-from app.core.redact import redact
-from app.core.report import Report, report
-from app.core.retry import GiveUp, RetryAt, after, ask_again
+from app.core.text.redact import redact
+from app.core.words import messages
+from app.core.words.report import Report, report
 from app.ports import (
     CheckText,
     GitHub,

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from app.core.agent import Agent, EffectName
-from app.core.escalation import marker
-from app.core.events import Reported
-from app.core.review import Lines, Review, composed
+from app.core.agents.agent import Agent, EffectName
+from app.core.agents.events import Reported
+from app.core.effects.review import Lines, Review, composed
+from app.core.effects.wanted import marker
 from app.ports import GitHub, Posted, Refused
 from app.services.world import repository_of
 

@@ -1,7 +1,7 @@
 """What a triage agent proposed, written on GitHub."""
 
-from app.core.report import Report
-from app.core.triage import to_set, triage_comment, triage_marker
+from app.core.effects.triage import to_set, triage_comment, triage_marker
+from app.core.words.report import Report
 from app.ports import GitHub
 from app.services.world import repository_of
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import assert_never
 
-from app.core.agent import Task
-from app.core.escalation import agent_of_check
-from app.core.lifecycle import LIVE
-from app.core.override import ASSIGNMENT_TRIGGER, LABEL_TRIGGER
-from app.core.retry import GiveUp, RetryAt, after
-from app.core.signals import (
+from app.core.agents.agent import Task
+from app.core.agents.lifecycle import LIVE
+from app.core.effects.retry import GiveUp, RetryAt, after
+from app.core.effects.wanted import agent_of_check
+from app.core.github.hints import (
     ButtonPressed,
     Commented,
     CommentEdited,
@@ -30,7 +29,8 @@ from app.core.signals import (
     Signal,
     read,
 )
-from app.core.trust import Sender
+from app.core.rules.trust import Sender
+from app.core.steering.ownership import ASSIGNMENT_TRIGGER, LABEL_TRIGGER
 from app.ports import Delivery, GitHubFailed, Repository, Work
 from app.services.commands.answers import Hearing, Words
 from app.services.commands.hear import Commanding, Comment, Press

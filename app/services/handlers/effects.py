@@ -1,6 +1,6 @@
 """What was written to GitHub is looked at once more for what came to it meanwhile."""
 
-from app.core.agent import AgentId
+from app.core.agents.agent import AgentId
 from app.ports import Work
 from app.services.effects.publisher import Publisher
 from app.services.steering.feedback import Feedback

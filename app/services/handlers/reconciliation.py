@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from app.core.agent import Agent, AgentId, EffectName, EffectState
-from app.core.counters import fold
-from app.core.deadlines import overdue, review_is_over, waits_since
-from app.core.events import Waits
-from app.core.lifecycle import FINAL, LIVE, State
+from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
+from app.core.agents.counters import fold
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import FINAL, LIVE, State
+from app.core.breaker.clocks import overdue, review_is_over, waits_since
 from app.ports import (
     GitHubFailed,
     Look,

@@ -4,7 +4,7 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from app.core.redelivery import KEPT_BY_GITHUB, AskedAgain, Attempt, redeliveries
+from app.core.github.redelivery import KEPT_BY_GITHUB, AskedAgain, Attempt, redeliveries
 from app.ports import GitHubFailed, Refused, Work
 from app.services.world import World
 

@@ -8,10 +8,9 @@ import logging
 from collections.abc import Sequence
 from typing import Final, assert_never
 
-from app.core.agent import Agent, AgentId
-from app.core.counters import fold
-from app.core.deadlines import deaths
-from app.core.events import (
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.counters import fold
+from app.core.agents.events import (
     AgentEvent,
     Cause,
     ClosingTool,
@@ -23,6 +22,7 @@ from app.core.events import (
     TurnAsked,
     Woken,
 )
+from app.core.breaker.clocks import deaths
 from app.ports import (
     Idle,
     Report,

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Collection
 from typing import Final
 
-from app.core.assignment import concerns
-from app.core.lifecycle import LIVE
-from app.core.signals import read
+from app.core.agents.lifecycle import LIVE
+from app.core.github.hints import read
+from app.core.steering.concerns import concerns
 from app.ports import Delivery, Exclusive, Store, StoreUnavailable, Work
 
 ACCESS_EVENTS: Final = frozenset({"installation", "installation_repositories", "repository"})

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from app.core import alerts
-from app.core.agent import Agent
-from app.core.alerts import Alert
-from app.core.ledger import Spent
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent
+from app.core.agents.lifecycle import State
+from app.core.budgets.ledger import Spent
+from app.core.budgets.rates import Allowed
 from app.core.money import usd
-from app.core.rates import Allowed
+from app.core.words import alerts
+from app.core.words.alerts import Alert
 from app.ports import CostsBy
 from app.services.world import World
 

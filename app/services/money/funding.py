@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from app.core.agent import Agent
-from app.core.budgets import Account, Budget, Scope, Started, accounts, within_budget
-from app.core.events import AgentEvent, ModelCalled
-from app.core.ledger import Insufficient
+from app.core.agents.agent import Agent
+from app.core.agents.events import AgentEvent, ModelCalled
+from app.core.budgets.budgets import Account, Budget, Scope, Started, accounts, within_budget
+from app.core.budgets.ledger import Insufficient
 from app.core.limits import CATALOGUE, Limits
 from app.core.money import nanousd
-from app.core.plan import RepositoryPlan
+from app.core.rules.plan import RepositoryPlan
 from app.ports import Funding, Refused, Repository
 from app.services.configuration.plans import Plans
 from app.services.money.alerts import Alerting

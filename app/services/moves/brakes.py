@@ -11,12 +11,12 @@ from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from app.core.agent import Agent, AgentId
-from app.core.brakes import Brake, brake_on, time_under
-from app.core.events import Braked
-from app.core.lifecycle import State
-from app.core.refusals import brake_words
-from app.core.report import braked
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import Braked
+from app.core.agents.lifecycle import State
+from app.core.rules.brakes import Brake, brake_on, time_under
+from app.core.words.refusals import brake_words
+from app.core.words.report import braked
 from app.ports import Clock, Queue, Repository, Store, Work, WorkKind
 from app.services.moves.closing import Closing
 from app.services.world import World, repository_of

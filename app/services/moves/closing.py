@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from app.core.agent import Agent, AgentId
-from app.core.blocking import circle
-from app.core.counters import fold
-from app.core.events import (
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.counters import fold
+from app.core.agents.events import (
     AgentEvent,
     Braked,
     BrakeLifted,
@@ -30,11 +29,12 @@ from app.core.events import (
     Waits,
     Woken,
 )
-from app.core.feedback import conflict_stays_words, was_told_of_a_conflict
-from app.core.lifecycle import Signal, State
-from app.core.plan import RoleKind
-from app.core.redact import redact
-from app.core.triage import taken_along
+from app.core.agents.lifecycle import Signal, State
+from app.core.effects.triage import taken_along
+from app.core.rules.plan import RoleKind
+from app.core.steering.blockers import circle
+from app.core.steering.feedback import conflict_stays_words, was_told_of_a_conflict
+from app.core.text.redact import redact
 from app.ports import Changes, GitHubFailed, KeptWork, Work, WorkspaceFailed
 from app.services.money.funding import Money
 from app.services.moves import limit_log as limitlog

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
-from app.core.agent import Agent
-from app.core.events import Kept
-from app.core.redact import redact
+from app.core.agents.agent import Agent
+from app.core.agents.events import Kept
+from app.core.text.redact import redact
 from app.ports import KeptWork
 
 

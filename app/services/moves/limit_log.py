@@ -3,9 +3,9 @@
 
 import logging
 
-from app.core.agent import Agent
-from app.core.counters import Counters, seconds
-from app.core.events import AgentEvent, Held, Passed, Tripped, Warned
+from app.core.agents.agent import Agent
+from app.core.agents.counters import Counters, seconds
+from app.core.agents.events import AgentEvent, Held, Passed, Tripped, Warned
 from app.core.money import usd
 
 log = logging.getLogger("squadron.limits")

@@ -9,11 +9,11 @@ import logging
 from datetime import timedelta
 from typing import assert_never
 
-from app.core.agent import Agent, AgentId
-from app.core.counters import fold
-from app.core.deadlines import GRACE_SECONDS, told_to_stop
-from app.core.events import LostAccess, Trip, Tripped
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.counters import fold
+from app.core.agents.events import LostAccess, Trip, Tripped
+from app.core.agents.lifecycle import State
+from app.core.breaker.clocks import GRACE_SECONDS, told_to_stop
 from app.services.moves import limit_log as limitlog
 from app.services.moves.closing import Closing
 from app.services.world import World, segment_marker

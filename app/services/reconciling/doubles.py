@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.core.agent import Agent, Effect, EffectName, EffectState
-from app.core.escalation import check_id, marker
-from app.core.messages import check_name
+from app.core.agents.agent import Agent, Effect, EffectName, EffectState
+from app.core.effects.wanted import check_id, marker
+from app.core.words.messages import check_name
 from app.ports import CheckText, Posted
 from app.services.effects.needs_human_issues import escalation_issues
 from app.services.effects.publisher import extra

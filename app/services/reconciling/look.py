@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from app.core.agent import Agent
-from app.core.asks import PUSHED, Trigger
-from app.core.plan import RepositoryPlan
+from app.core.agents.agent import Agent
+from app.core.rules.plan import RepositoryPlan
+from app.core.steering.asks import PUSHED, Trigger
 from app.ports import Head, Issue, Repository, Said
 from app.services.reconciling.repairs import Repairs
 from app.services.reconciling.request_budget import Purse

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from app.core.agent import Agent, AgentId, EffectName
-from app.core.escalation import NEEDS_HUMAN, escalation_sign, original_of
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent, AgentId, EffectName
+from app.core.agents.lifecycle import State
+from app.core.effects.wanted import NEEDS_HUMAN, escalation_sign, original_of
 from app.ports import Posted, Repository
 from app.services.effects.needs_human import NeedsHuman
 from app.services.reconciling.request_budget import Purse, Share

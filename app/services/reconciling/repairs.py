@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from app.core.agent import Agent
+from app.core.agents.agent import Agent
 
 
 @dataclass(slots=True)

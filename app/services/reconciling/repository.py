@@ -11,13 +11,13 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from app.core.agent import Agent
-from app.core.asks import Trigger, in_force
-from app.core.commands import may_hold_commands
-from app.core.configreview import TROUBLE_LABEL
-from app.core.events import Waits
-from app.core.lifecycle import State
-from app.core.plan import RepositoryPlan
+from app.core.agents.agent import Agent
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.commands.grammar import may_hold_commands
+from app.core.rules.plan import RepositoryPlan
+from app.core.steering.asks import Trigger, in_force
+from app.core.words.config_review import TROUBLE_LABEL
 from app.ports import GitHubFailed, Issue, Look, Paced, RateLimited, Refused, Repository, Said
 from app.services.commands.answers import Hearing
 from app.services.commands.raise_limits import CLOCKS_DIFFER

@@ -4,9 +4,9 @@ import logging
 from datetime import UTC, datetime
 from typing import Final
 
-from app.core.agent import Agent, AgentId
-from app.core.events import Waits
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
 from app.ports import GitHubFailed, RateLimited
 from app.services.reconciling.request_budget import Purse, Share
 from app.services.steering.feedback import Feedback

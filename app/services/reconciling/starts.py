@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Mapping
 from datetime import datetime
 from typing import Protocol
 
-from app.core.agent import Agent
-from app.core.asks import (
+from app.core.agents.agent import Agent
+from app.core.rules.trust import Permission, Sender
+from app.core.steering.asks import (
     PUSHED,
     Ask,
     Push,
@@ -18,7 +19,6 @@ from app.core.asks import (
     is_answered,
     told_by_marks,
 )
-from app.core.trust import Permission, Sender
 from app.ports import Head, Issue
 from app.services.reconciling.look import Place
 from app.services.reconciling.settled import Settled

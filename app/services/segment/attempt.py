@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from app.core import prompts
-from app.core.agent import Agent
-from app.core.breaker import usage
-from app.core.counters import Counters
-from app.core.events import AgentEvent, Cause, Layer, ModelCalled, Trip, Tripped, Woken
-from app.core.patch import files_of
-from app.core.plan import RoleKind
-from app.core.prompts import UnderReview
+from app.core.agents.agent import Agent
+from app.core.agents.counters import Counters
+from app.core.agents.events import AgentEvent, Cause, Layer, ModelCalled, Trip, Tripped, Woken
+from app.core.breaker.verdict import usage
+from app.core.github.patch import files_of
+from app.core.rules.plan import RoleKind
+from app.core.words import prompts
+from app.core.words.prompts import UnderReview
 from app.ports import (
     Checkout,
     CheckoutOrder,

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from app.core.agent import Agent
-from app.core.breaker import Answer, Verdict, decide, is_affordable
-from app.core.counters import Counters, fold
-from app.core.events import (
+from app.core.agents.agent import Agent
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import (
     AgentEvent,
     Ask,
     Layer,
@@ -31,13 +30,11 @@ from app.core.events import (
     ToolKind,
     TurnAsked,
 )
-from app.core.loops import call_key, error_key, result_key
+from app.core.agents.loops import call_key, error_key, result_key
+from app.core.breaker.verdict import Answer, Verdict, decide, is_affordable
 from app.core.money import PriceOf
-from app.core.plan import RoleKind
-from app.core.redact import redact
-from app.core.shell_line import SHELL_TOOLS
-from app.core.testruns import Outcome, Suite, may_change, outcome_of, suite_of
-from app.core.waiting import is_waiting
+from app.core.rules.plan import RoleKind
+from app.core.text.redact import redact
 from app.ports import (
     Clock,
     ModelRequest,
@@ -52,6 +49,9 @@ from app.ports import (
 )
 from app.services.moves import limit_log as limitlog
 from app.services.world import World
+from app.testruns import Outcome, Suite, may_change, outcome_of, suite_of
+from app.testruns.shell_line import SHELL_TOOLS
+from app.testruns.waiting import is_waiting
 
 MOST_WHAT_CHARACTERS: Final = 500
 MOST_FAILURES_CHARACTERS: Final = 500

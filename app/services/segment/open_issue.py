@@ -7,10 +7,10 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from app.core import opened
-from app.core.agent import Agent
-from app.core.escalation import NEEDS_HUMAN, escalation_marker
-from app.core.redact import redact
+from app.core.agents.agent import Agent
+from app.core.effects import opened_issues as opened
+from app.core.effects.wanted import NEEDS_HUMAN, escalation_marker
+from app.core.text.redact import redact
 from app.ports import GitHubFailed, IssueProposal, Repository, ToolResult
 from app.services.world import World, repository_of
 

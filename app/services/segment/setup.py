@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from app.core.agent import Agent
-from app.core.events import HostRefused, SetUp
-from app.core.redact import redact
+from app.core.agents.agent import Agent
+from app.core.agents.events import HostRefused, SetUp
+from app.core.text.redact import redact
 from app.ports import Checkout, CheckoutOrder, Ended, RefusedHost, SetupOrder
 from app.services.segment.gate import BreakerGate
 from app.services.world import World, environment

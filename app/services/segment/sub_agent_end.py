@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, assert_never
 
-from app.core.counters import Counters
-from app.core.events import (
+from app.core.agents.counters import Counters
+from app.core.agents.events import (
     AgentEvent,
     Cause,
     Finished,
@@ -20,8 +20,8 @@ from app.core.events import (
     Trip,
     Tripped,
 )
-from app.core.lifecycle import Signal
-from app.core.redact import redact
+from app.core.agents.lifecycle import Signal
+from app.core.text.redact import redact
 from app.ports import Changes, Idle, Report, ReportedBlocked, ReportedComplete, ReviewSubmitted
 from app.services.segment.supervision import Died, Ended, Failed, Result, Stop, Stopped
 

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from app.core.agent import Agent, AgentId, Assignment, Task
-from app.core.breaker import money
-from app.core.budgets import Started, within_budget
-from app.core.counters import Counters, fold
-from app.core.events import AgentEvent, Finished, Returned, SegmentEnded, Spawned
-from app.core.ledger import Insufficient
-from app.core.lifecycle import LIVE, Signal
+from app.core.agents.agent import Agent, AgentId, Assignment, Task
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import AgentEvent, Finished, Returned, SegmentEnded, Spawned
+from app.core.agents.lifecycle import LIVE, Signal
+from app.core.breaker.sub_agent_limits import NothingLeft, child_limits, overridden, reservation
+from app.core.breaker.verdict import money
+from app.core.budgets.budgets import Started, within_budget
+from app.core.budgets.ledger import Insufficient
 from app.core.limits import LEAST_USD, Limits
 from app.core.money import nanousd, usd
-from app.core.plan import RepositoryPlan
-from app.core.redact import redact
-from app.core.spawning import NothingLeft, child_limits, overridden, reservation
+from app.core.rules.plan import RepositoryPlan
+from app.core.text.redact import redact
 from app.ports import (
     Changes,
     Delegation,

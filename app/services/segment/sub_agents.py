@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from app.core import prompts
-from app.core.agent import Agent
-from app.core.breaker import usage
-from app.core.counters import Counters, maximum_of
-from app.core.events import AgentEvent, Returned
+from app.core.agents.agent import Agent
+from app.core.agents.counters import Counters, maximum_of
+from app.core.agents.events import AgentEvent, Returned
+from app.core.breaker.verdict import usage
 from app.core.limits import LimitName
+from app.core.words import prompts
 from app.ports import (
     Delegate,
     Delegation,

@@ -13,14 +13,14 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol
 
-from app.core import prompts
-from app.core.agent import Agent
-from app.core.breaker import LimitUse, amount_words, usage
-from app.core.deadlines import seconds_left
-from app.core.events import Cause, ClosingTool, Held, Hold, Layer, Reported
-from app.core.grants import left_to_grant
+from app.core.agents.agent import Agent
+from app.core.agents.events import Cause, ClosingTool, Held, Hold, Layer, Reported
+from app.core.breaker.clocks import seconds_left
+from app.core.breaker.raises import left_to_grant
+from app.core.breaker.verdict import LimitUse, amount_words, usage
 from app.core.limits import CATALOGUE, LimitName
-from app.core.redact import redact
+from app.core.text.redact import redact
+from app.core.words import prompts
 from app.ports import (
     Clock,
     Halted,

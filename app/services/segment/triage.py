@@ -4,16 +4,16 @@ import logging
 from collections.abc import Mapping
 from typing import Final
 
-from app.core.agent import Agent, Task
-from app.core.events import Proposed
-from app.core.lifecycle import State
-from app.core.plan import RoleKind
-from app.core.redact import redact
-from app.core.triage import (
+from app.core.agents.agent import Agent, Task
+from app.core.agents.events import Proposed
+from app.core.agents.lifecycle import State
+from app.core.effects.triage import (
     MOST_AT_ONCE,
     is_taken_along,
     issues_of,
 )
+from app.core.rules.plan import RoleKind
+from app.core.text.redact import redact
 from app.ports import ToolResult, Triage
 from app.services.moves.closing import Closing
 from app.services.segment.gate import BreakerGate

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from app.core.agent import Agent, Assignment, EffectName, EffectState, Task
-from app.core.escalation import wanted
-from app.core.events import Finished, TakenAway
-from app.core.lifecycle import State
-from app.core.plan import ConfigProblem, RoleKind
+from app.core.agents.agent import Agent, Assignment, EffectName, EffectState, Task
+from app.core.agents.events import Finished, TakenAway
+from app.core.agents.lifecycle import State
+from app.core.effects.wanted import wanted
+from app.core.rules.plan import ConfigProblem, RoleKind
 from app.ports import Repository
 from app.services.effects.needs_human_issues import escalation_issues
 from app.services.world import PlanReading, World, repository_of

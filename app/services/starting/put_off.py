@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Callable
 
-from app.core.agent import Agent, Task
-from app.core.brakes import brake_on
+from app.core.agents.agent import Agent, Task
+from app.core.rules.brakes import brake_on
 from app.ports import GitHubFailed, WaitingStart
 from app.services.starting.start import NotYet, Order, Starting
 from app.services.starting.taken_back import WAITS_AT_MOST

@@ -7,21 +7,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from app.core.agent import Agent, Assignment, EffectName, Task
-from app.core.asks import is_answered, still_counts
-from app.core.assignment import branch_name, head_of_pull_request
-from app.core.brakes import Brake, Scope
-from app.core.budgets import Started
-from app.core.grants import Grant, NotGranted, at_start
-from app.core.ledger import Insufficient
-from app.core.lifecycle import State
+from app.core.agents.agent import Agent, Assignment, EffectName, Task
+from app.core.agents.lifecycle import State
+from app.core.breaker.raises import Grant, NotGranted, at_start
+from app.core.budgets.budgets import Started
+from app.core.budgets.ledger import Insufficient
+from app.core.budgets.rates import Allowed, Refused
+from app.core.effects.triage import GATHERED_FOR_SECONDS, WAITS_FOR_THE_FIRST_SECONDS
 from app.core.limits import LimitName
-from app.core.messages import cannot_start
-from app.core.override import LABEL_TRIGGER, RETRY_TRIGGER, is_withdrawn
-from app.core.plan import RepositoryPlan, RoleKind
-from app.core.rates import Allowed, Refused
-from app.core.redact import redact
-from app.core.refusals import (
+from app.core.rules.brakes import Brake, Scope
+from app.core.rules.plan import RepositoryPlan, RoleKind
+from app.core.rules.trust import Permission, Sender
+from app.core.steering.asks import is_answered, still_counts
+from app.core.steering.concerns import branch_name, head_of_pull_request
+from app.core.steering.ownership import LABEL_TRIGGER, RETRY_TRIGGER, is_withdrawn
+from app.core.text.redact import redact
+from app.core.words.messages import cannot_start
+from app.core.words.refusals import (
     ARCHIVED,
     CLOSED,
     CLOSED_SINCE,
@@ -37,8 +39,6 @@ from app.core.refusals import (
     rate_words,
     text_changed,
 )
-from app.core.triage import GATHERED_FOR_SECONDS, WAITS_FOR_THE_FIRST_SECONDS
-from app.core.trust import Permission, Sender
 from app.ports import Funding, NewAgent, Repository, StartRefused, WaitingStart
 from app.services.configuration.moved_repositories import Moving
 from app.services.configuration.plans import Plans

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.core.brakes import brake_on
-from app.core.refusals import TRIED_AGAIN, brake_words, taken_back_words
+from app.core.rules.brakes import brake_on
+from app.core.words.refusals import TRIED_AGAIN, brake_words, taken_back_words
 from app.ports import Repository, StartRefused, TakenBack, WaitingStart
 from app.services.world import World
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from app.core.agent import Task
-from app.core.plan import RepositoryPlan
-from app.core.refusals import distrust_words
-from app.core.trust import Sender, TrustRules, may_ask, teams_to_ask, trusted
+from app.core.agents.agent import Task
+from app.core.rules.plan import RepositoryPlan
+from app.core.rules.trust import Sender, TrustRules, may_ask, teams_to_ask, trusted
+from app.core.words.refusals import distrust_words
 from app.ports import Issue, Refused, Repository
 from app.services.configuration.plans import Plans
 from app.services.world import World

@@ -2,9 +2,9 @@
 
 import logging
 
-from app.core.agent import Agent
-from app.core.events import Waits
-from app.core.lifecycle import LIVE, State
+from app.core.agents.agent import Agent
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import LIVE, State
 from app.ports import GitHubFailed, Listed, NoAccess, Repository
 from app.services.moves.closing import OURSELVES, Closing
 from app.services.moves.stopping import Stopping

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from app.core.agent import Agent
-from app.core.blocking import was_free
+from app.core.agents.agent import Agent
+from app.core.steering.blockers import was_free
 from app.ports import Issue
 from app.services.moves.closing import OURSELVES, Closing
 from app.services.world import World, repository_of

@@ -7,13 +7,13 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from app.core import feedback as words_of
-from app.core.agent import Agent, AgentId
-from app.core.events import AgentEvent, Cause, Layer, Trip, Waits
-from app.core.feedback import Review
-from app.core.lifecycle import State
-from app.core.rates import Allowed
-from app.core.trust import Permission, Sender
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import AgentEvent, Cause, Layer, Trip, Waits
+from app.core.agents.lifecycle import State
+from app.core.budgets.rates import Allowed
+from app.core.rules.trust import Permission, Sender
+from app.core.steering import feedback as words_of
+from app.core.steering.feedback import Review
 from app.ports import GitHubFailed, PullRequest, Repository
 from app.services.moves.closing import OURSELVES, Closing
 from app.services.starting.start import Starting

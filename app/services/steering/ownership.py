@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from app.core import override
-from app.core.agent import Agent, AgentId
-from app.core.asks import assigned_after, is_answered, removed_since
-from app.core.events import AgentEvent
-from app.core.marks import Mark
-from app.core.override import ASSIGNMENT_TRIGGER, Taken, label_asks, taken_back
-from app.core.plan import RepositoryPlan
-from app.core.trust import Sender
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import AgentEvent
+from app.core.github.timeline import Mark
+from app.core.rules.plan import RepositoryPlan
+from app.core.rules.trust import Sender
+from app.core.steering import ownership as override
+from app.core.steering.asks import assigned_after, is_answered, removed_since
+from app.core.steering.ownership import ASSIGNMENT_TRIGGER, Taken, label_asks, taken_back
 from app.ports import Issue
 from app.services.configuration.plans import Plans
 from app.services.starting.predecessor import ended_at
@@ -19,7 +19,7 @@ from app.services.world import World, repository_of
 
 
 class Overriding:
-    """Reads what `app/core/override.py` decides from."""
+    """Reads what `app/core/steering/ownership.py` decides from."""
 
     def __init__(self, world: World, plans: Plans, starting: Starting) -> None:
         self._world = world

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from app.core.agent import Agent
-from app.core.events import Waits
+from app.core.agents.agent import Agent
+from app.core.agents.events import Waits
 from app.ports import PullRequest
 from app.services.moves.closing import Closing
 from app.services.world import World, repository_of

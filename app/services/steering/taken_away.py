@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from app.core.agent import Agent
-from app.core.events import Waits
-from app.core.lifecycle import LIVE, State
-from app.core.override import Taken
+from app.core.agents.agent import Agent
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import LIVE, State
+from app.core.steering.ownership import Taken
 from app.ports import Issue, Repository
 from app.services.effects.needs_human import NeedsHuman
 from app.services.moves.closing import Closing

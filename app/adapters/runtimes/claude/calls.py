@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from app.adapters.runtimes.claude.launch import SERVER
-from app.core.events import ToolKind
+from app.core.agents.events import ToolKind
 from app.ports import SessionOrder, ToolResult
 
 SHELL: Final = "Bash"

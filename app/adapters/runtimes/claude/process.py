@@ -20,7 +20,7 @@ from typing import Any, Final
 from claude_agent_sdk import Transport
 
 from app.adapters.runtimes.claude.bounds import Bounds
-from app.core.redact import redact
+from app.core.text.redact import redact
 
 _DIES_WITH_PARENT: Final = ("setpriv", "--pdeathsig", "KILL", "--")
 _REAP_SECONDS: Final = 5.0

@@ -33,8 +33,8 @@ from app.adapters.runtimes.closing import closing_tools, reported
 from app.adapters.runtimes.door import ModelDoor, OpenDoor
 from app.adapters.runtimes.gate import ClosedGate
 from app.adapters.runtimes.serving import ServedTools
-from app.core.events import Phase
-from app.core.redact import redact
+from app.core.agents.events import Phase
+from app.core.text.redact import redact
 from app.ports import (
     Gate,
     Halted,

@@ -14,8 +14,8 @@ from app.adapters.runtimes.closing import ClosingTool
 from app.adapters.runtimes.gate import ClosedGate, GateBroken
 from app.adapters.runtimes.granted import Granted
 from app.adapters.runtimes.serving import TASK
-from app.core.breaker import Answer, Verdict
-from app.core.events import ToolKind
+from app.core.agents.events import ToolKind
+from app.core.breaker.verdict import Answer, Verdict
 from app.ports import Gate, ModelRequest, ModelUsage, ToolCall, ToolResult
 
 CANCELLED = ToolResult(ok=False, exit_code=None, output="(cancelled)")

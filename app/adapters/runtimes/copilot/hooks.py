@@ -18,7 +18,7 @@ from app.adapters.runtimes.copilot.translating import kind_of, result_of, sent_a
 from app.adapters.runtimes.gate import ClosedGate, GateBroken
 from app.adapters.runtimes.granted import Granted, key_of
 from app.adapters.runtimes.serving import TASK, Task
-from app.core.breaker import Answer
+from app.core.breaker.verdict import Answer
 from app.ports import ToolCall, ToolResult
 
 _ID_BYTES: Final = 8

@@ -31,7 +31,7 @@ from app.adapters.runtimes.copilot.relay import Relay
 from app.adapters.runtimes.copilot.translating import shortened
 from app.adapters.runtimes.door import ModelDoor
 from app.adapters.runtimes.gate import ClosedGate
-from app.core.events import Phase
+from app.core.agents.events import Phase
 from app.ports import (
     Gate,
     Halted,

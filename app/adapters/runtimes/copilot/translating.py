@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from app.core.events import ToolKind
+from app.core.agents.events import ToolKind
 from app.ports import ToolResult
 
 SHELL: Final = "bash"

@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
     repair_messages,
 )
 
-from app.core.prompts import COMPACTION_MARK
+from app.core.words.prompts import COMPACTION_MARK
 
 FILE_NAME = "session.json"
 PLANNED_NAME = "planned"

@@ -15,7 +15,7 @@ from app.adapters.runtimes.embedded.results import ResultGuard
 from app.adapters.runtimes.embedded.tools import Toolbox
 from app.adapters.runtimes.embedded.turn import Desk, Turn
 from app.adapters.runtimes.gate import ClosedGate
-from app.core.events import Phase
+from app.core.agents.events import Phase
 from app.ports import Gate, Halted, Processes, RuntimeFailed, SessionOrder, TurnEnd
 
 CLOSE_SECONDS = 30.0

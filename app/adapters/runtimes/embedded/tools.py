@@ -23,7 +23,7 @@ from app.adapters.runtimes.serving import (
     Task,
     numbered_lines,
 )
-from app.core.events import ToolKind
+from app.core.agents.events import ToolKind
 from app.ports import Processes, SessionOrder, ToolCall, ToolResult
 
 MOST_COMMAND_SECONDS = 600

@@ -28,8 +28,8 @@ from app.adapters.runtimes.embedded.models import context_tokens
 from app.adapters.runtimes.embedded.results import ResultGuard, returned, shortened
 from app.adapters.runtimes.embedded.tools import RESULT, Toolbox, parsed
 from app.adapters.runtimes.gate import ClosedGate, GateBroken
-from app.core.breaker import Answer, Verdict
-from app.core.events import Phase
+from app.core.agents.events import Phase
+from app.core.breaker.verdict import Answer, Verdict
 from app.ports import (
     Halted,
     Idle,

@@ -1,0 +1,446 @@
+"""Counters: the fold of an agent's event log.
+
+`fold(log)` is all that a restart needs; the counters kept live are the same fold, one event at a
+time. Rules of counting are DESIGN section 1's; the test-fix cycle is `facts/detection.md` 6.2's.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from functools import reduce
+from types import MappingProxyType
+from typing import Final, NamedTuple, assert_never
+
+from app.core.agents.events import (
+    AgentEvent,
+    Braked,
+    BrakeLifted,
+    Created,
+    Finished,
+    Held,
+    Hold,
+    HostRefused,
+    Kept,
+    LostAccess,
+    ModelAsked,
+    ModelCalled,
+    Passed,
+    Phase,
+    Proposed,
+    Raised,
+    Reported,
+    Returned,
+    SegmentEnded,
+    SegmentStarted,
+    SetUp,
+    Slept,
+    Spawned,
+    Spoke,
+    SuiteAsked,
+    Summarised,
+    TakenAway,
+    Ticked,
+    ToolAsked,
+    ToolDenied,
+    ToolEnded,
+    Trip,
+    Tripped,
+    TurnAsked,
+    Waits,
+    Warned,
+    Woken,
+)
+from app.core.agents.loops import Loops
+from app.core.limits import CATALOGUE, TEST_RUNS, Action, LimitName, Limits
+from app.core.money import added_usd, usd
+from app.testruns import Outcome, Suite, covers
+
+_MILLISECOND: Final = timedelta(milliseconds=1)
+_OUT_OF_ORDER: Final = timedelta(seconds=5)
+"""Events of one agent that are told in another order than they happened in are closer together."""
+_NOTHING: Final[Mapping[LimitName, float]] = MappingProxyType({})
+
+
+class RunningSuite(NamedTuple):
+    """A test run that was asked for and has not ended."""
+
+    call: str
+    asked: SuiteAsked
+    is_cycle: bool
+    """Whether it was counted as a fix cycle, to be given back if it passes."""
+    is_suspect: bool
+    """Counted only because its own command line may have changed something."""
+
+
+class SuiteState(NamedTuple):
+    """What is known of the tests: which selections are red, and on which content."""
+
+    red: frozenset[Suite] = frozenset()
+    """Selections whose last run did not pass, unless a run as wide has passed since."""
+    red_fingerprint: str | None = None
+    """The workspace of the last run that did not pass."""
+    running: tuple[RunningSuite, ...] = ()
+    did_not_run: int = 0
+    """Test runs in a row that could not run at all."""
+
+
+class Child(NamedTuple):
+    """A sub-agent at work, and what of this agent is set aside for it."""
+
+    agent: str
+    reserved: Mapping[LimitName, float]
+
+
+class OpenCall(NamedTuple):
+    """A request to the model that was asked for and not answered."""
+
+    phase: Phase
+    estimate_nanousd: int
+
+
+class Counters(NamedTuple):
+    """What an agent has used so far.
+
+    A named tuple and no dataclass: a changed copy is made at every event, ten times as fast.
+    """
+
+    tool_calls: int = 0
+    turns: int = 0
+    fix_cycles: int = 0
+    test_runs: int = 0
+    model_calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_nanousd: int = 0
+    """Of all calls whose price is known."""
+    planning_nanousd: int = 0
+    """The part of it that the planning phase cost."""
+    unpriced_calls: int = 0
+    """Model calls whose price nobody knows: with them the cost is unknown."""
+    open_calls: tuple[OpenCall, ...] = ()
+    calls_since_text: int = 0
+    calls_in_turn: int = 0
+    spawns: int = 0
+    levels: int = 0
+    """Levels of sub-agents that have been below this agent."""
+    children: tuple[Child, ...] = ()
+    review_rounds: int = 0
+    has_feedback: bool = False
+    """Whether feedback on its pull request has woken it and it was not prompted since: the next
+    prompt begins a round of review."""
+    active: timedelta = timedelta()
+    """Active time up to `clock`, over all segments."""
+    clock: datetime | None = None
+    """The last instant seen while a segment is running; None while none runs."""
+    heard: datetime | None = None
+    """When the running session last did anything; None before its first
+    turn."""
+    asleep_since: datetime | None = None
+    """Start of the present sleep for a blocker or an answer, or of the pause; else None."""
+    tests: SuiteState = SuiteState()
+    loops: Loops = Loops()
+    raised: Mapping[LimitName, float] = _NOTHING
+    """What humans have added to the limits."""
+    warned: frozenset[LimitName] = frozenset()
+    passed: frozenset[LimitName] = frozenset()
+    """Limits that were reached and did not stop the agent."""
+    hold: Hold | None = None
+    trip: Trip | None = None
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        return self.input_tokens + self.output_tokens
+
+    @property
+    def execution_nanousd(self) -> int:
+        """What all but the planning phase cost."""
+        return self.cost_nanousd - self.planning_nanousd
+
+
+def fold(log: Iterable[AgentEvent], start: Counters | None = None) -> Counters:
+    """Counters after all events of `log`, in order."""
+    return reduce(after, log, start if start is not None else Counters())
+
+
+Amount = Callable[[Counters, datetime], float]
+"""What a limit compares with its maximum, as of an instant. Durations are seconds, money is whole
+nano-USD, so that sums are exact."""
+
+AMOUNTS: Final[Mapping[str, Amount]] = {
+    TEST_RUNS: lambda counters, at: counters.test_runs,
+    LimitName.MAX_ITERATIONS: lambda counters, at: counters.fix_cycles,
+    LimitName.MAX_TOOL_CALLS: lambda counters, at: counters.tool_calls,
+    LimitName.MAX_TURNS: lambda counters, at: counters.turns,
+    LimitName.MAX_ACTIVE_DURATION: lambda counters, at: seconds(active_until(counters, at)),
+    LimitName.MAX_SLEEP_DURATION: lambda counters, at: _since(counters.asleep_since, at),
+    LimitName.MAX_MODEL_CALLS: lambda counters, at: counters.model_calls,
+    LimitName.MAX_TOKENS: lambda counters, at: counters.input_tokens + counters.output_tokens,
+    LimitName.MAX_COST_USD: lambda counters, at: counters.cost_nanousd,
+    LimitName.MAX_PLANNING_COST_USD: lambda counters, at: counters.planning_nanousd,
+    LimitName.MAX_EXECUTION_COST_USD: lambda counters, at: counters.execution_nanousd,
+    LimitName.MAX_CONSECUTIVE_TOOLS: lambda counters, at: counters.calls_since_text,
+    LimitName.MAX_TOOL_CALLS_PER_TURN: lambda counters, at: counters.calls_in_turn,
+    LimitName.MAX_REPEATED_ERRORS: lambda counters, at: counters.loops.errors,
+    LimitName.MAX_REPEATED_CALLS: lambda counters, at: counters.loops.rounds,
+    LimitName.MAX_SPAWNS: lambda counters, at: counters.spawns,
+    LimitName.MAX_DEPTH: lambda counters, at: counters.levels,
+    LimitName.MAX_IDLE_DURATION: lambda counters, at: _since(
+        # Who waits for a sub-agent is not idle: the sub-agent has a clock of its own.
+        None if counters.children else counters.heard,
+        at,
+    ),
+    LimitName.MAX_REVIEW_ROUNDS: lambda counters, at: counters.review_rounds,
+}
+
+
+def used_of(name: LimitName, limits: Limits, counters: Counters, at: datetime) -> float:
+    """How much of a limit is used, as people read it: money is USD. Raises `KeyError` for a limit
+    that never trips."""
+    amount = AMOUNTS[limits.measure(name)](counters, at)
+    return usd(int(amount)) if CATALOGUE[name].is_money else amount
+
+
+def _since(start: datetime | None, at: datetime) -> float:
+    return 0.0 if start is None else seconds(at - start)
+
+
+def maximum_of(name: LimitName, limits: Limits, counters: Counters) -> float | None:
+    """The maximum as humans have raised it; None when the limit is switched off."""
+    maximum = limits.maximum(name)
+    if maximum is None:
+        return None
+    more = counters.raised.get(name, 0)
+    return added_usd(maximum, more) if CATALOGUE[name].is_money else maximum + more
+
+
+def stops_at(name: LimitName, limits: Limits, counters: Counters) -> float | None:
+    """The amount at which the agent stops, if only for a human's word; None: nothing stops it."""
+    ceiling = limits.ceilings.get(name)
+    if name in limits.shadow or limits.action(name) is Action.WARN:
+        return ceiling
+    maximum = maximum_of(name, limits, counters)
+    return min((each for each in (maximum, ceiling) if each is not None), default=None)
+
+
+def seconds(duration: timedelta) -> float:
+    """A duration as limits compare it: to the millisecond, and never more than it was."""
+    return max(duration // _MILLISECOND, 0) / 1000
+
+
+def active_until(counters: Counters, at: datetime) -> timedelta:
+    """Active time as of `at`, if the segment that is running still runs then."""
+    if counters.clock is None:
+        return counters.active
+    return counters.active + max(at - counters.clock, timedelta())
+
+
+def after(counters: Counters, event: AgentEvent) -> Counters:
+    """Counters after one more event. Total: every event is accepted in every state."""
+    counters = _passed_time(counters, event)
+    match event:
+        case ToolAsked():
+            return _tool_asked(counters, event)
+        case ToolEnded():
+            return _tool_ended(counters, event)
+        case ModelAsked():
+            return counters._replace(
+                model_calls=counters.model_calls + 1,
+                open_calls=(
+                    *counters.open_calls,
+                    OpenCall(event.phase, event.estimate_nanousd or 0),
+                ),
+            )
+        case ModelCalled():
+            return _model_called(counters, event)
+        case Spoke():
+            return counters._replace(calls_since_text=0)
+        case TurnAsked():
+            return counters._replace(
+                turns=counters.turns + 1,
+                calls_in_turn=0,
+                review_rounds=counters.review_rounds + counters.has_feedback,
+                has_feedback=False,
+            )
+        case SegmentStarted(at=at):
+            return counters._replace(
+                clock=at,
+                heard=None,
+                asleep_since=None,
+                open_calls=(),
+                tests=_cut_off(counters.tests),
+                loops=counters.loops.cut_off(),
+            )
+        case SegmentEnded() | TakenAway() | Finished():
+            return counters._replace(clock=None, heard=None)
+        case Slept(at=at, waits_for=waits_for):
+            asleep_since = None if waits_for is Waits.REVIEW else at
+            return counters._replace(clock=None, heard=None, asleep_since=asleep_since)
+        case Woken(feedback=feedback):
+            return _heard_news(counters)._replace(
+                asleep_since=None,
+                hold=None,
+                has_feedback=counters.has_feedback or bool(feedback),
+            )
+        case Warned(limit=limit):
+            return counters._replace(warned=counters.warned | {limit})
+        case Passed(limit=limit):
+            return counters._replace(passed=counters.passed | {limit})
+        case Held(hold=hold):
+            return counters if counters.hold is not None else counters._replace(hold=hold)
+        case Raised(limit=limit, amount=amount):
+            return _raised(counters, limit, amount)
+        case Spawned(child=child, reserved=reserved):
+            return counters._replace(children=(*counters.children, Child(child, dict(reserved))))
+        case Returned():
+            return _returned(counters, event)
+        case Tripped(trip=trip):
+            return counters if counters.trip is not None else counters._replace(trip=trip)
+        case Created() | ToolDenied() | Ticked() | Summarised() | Kept():
+            return counters
+        case Proposed() | Reported() | HostRefused() | SetUp():
+            return counters
+        case Braked() | BrakeLifted() | LostAccess():
+            return counters
+        case _:
+            assert_never(event)
+
+
+_NOT_OF_THE_SESSION: Final = (Ticked, Warned, Passed, Held, Raised, HostRefused, SetUp)
+"""What the timer, Squadron, a human or a setup adds: a session that hangs is still silent."""
+
+
+def _passed_time(counters: Counters, event: AgentEvent) -> Counters:
+    """Time counts from event to event while a segment runs.
+
+    A segment that starts again after a crash counts nothing for the time in which no process
+    was running. Where a clock was set back, time counts from there on.
+    """
+    if counters.clock is None or isinstance(event, SegmentStarted):
+        return counters
+    is_orderly = counters.clock - event.at <= _OUT_OF_ORDER
+    return counters._replace(
+        active=active_until(counters, event.at),
+        clock=max(counters.clock, event.at) if is_orderly else event.at,
+        heard=counters.heard if isinstance(event, _NOT_OF_THE_SESSION) else event.at,
+    )
+
+
+def _tool_asked(counters: Counters, asked: ToolAsked) -> Counters:
+    counted = counters._replace(
+        tool_calls=counters.tool_calls + 1,
+        calls_since_text=counters.calls_since_text + 1,
+        calls_in_turn=counters.calls_in_turn + 1,
+        loops=counters.loops.asked(asked.call, _key(asked), asked.tool, asked.kind),
+    )
+    if asked.spawns:
+        counted = counted._replace(spawns=counters.spawns + 1, levels=max(counters.levels, 1))
+    return counted if asked.suite is None else _suite_asked(counted, asked.call, asked.suite)
+
+
+def _key(asked: ToolAsked) -> str:
+    """A test run of another workspace is another call."""
+    if asked.suite is None or not asked.key:
+        return asked.key
+    return f"{asked.key}@{asked.suite.fingerprint}"
+
+
+def _tool_ended(counters: Counters, ended: ToolEnded) -> Counters:
+    loops = counters.loops.ended(ended.call, ended.result, ended.error, changed=ended.changed)
+    return _suite_ended(counters._replace(loops=loops), ended)
+
+
+def _model_called(counters: Counters, called: ModelCalled) -> Counters:
+    was_asked = bool(counters.open_calls)  # some runtimes tell of a call only after it
+    cost = called.cost_nanousd or 0
+    is_planning = called.phase is Phase.PLANNING
+    return counters._replace(
+        model_calls=counters.model_calls + (not was_asked),
+        open_calls=_without_one(counters.open_calls, called.phase),
+        input_tokens=counters.input_tokens + called.input_tokens,
+        output_tokens=counters.output_tokens + called.output_tokens,
+        cost_nanousd=counters.cost_nanousd + cost,
+        planning_nanousd=counters.planning_nanousd + (cost if is_planning else 0),
+        unpriced_calls=counters.unpriced_calls + (called.cost_nanousd is None),
+    )
+
+
+def _without_one(open_calls: tuple[OpenCall, ...], phase: Phase) -> tuple[OpenCall, ...]:
+    """The oldest request of that phase was answered, if there is one; else the oldest."""
+    place = next((at for at, call in enumerate(open_calls) if call.phase is phase), 0)
+    return open_calls[:place] + open_calls[place + 1 :]
+
+
+def _raised(counters: Counters, limit: LimitName, amount: float) -> Counters:
+    hold = counters.hold
+    may_go_on = limit is LimitName.MAX_CONSECUTIVE_TOOLS
+    return _heard_news(counters)._replace(
+        calls_since_text=0 if may_go_on else counters.calls_since_text,
+        raised={**counters.raised, limit: counters.raised.get(limit, 0) + amount},
+        warned=counters.warned - {limit},
+        passed=counters.passed - {limit},
+        hold=None if hold is not None and hold.limit == limit else hold,
+    )
+
+
+def _heard_news(counters: Counters) -> Counters:
+    """A human's word and a closed blocker are news: what went round in circles starts anew."""
+    return counters._replace(
+        loops=Loops(open=counters.loops.open),
+        tests=counters.tests._replace(did_not_run=0),
+    )
+
+
+def _returned(counters: Counters, returned: Returned) -> Counters:
+    return counters._replace(
+        children=tuple(one for one in counters.children if one.agent != returned.child),
+        tool_calls=counters.tool_calls + returned.tool_calls,
+        model_calls=counters.model_calls + returned.model_calls,
+        input_tokens=counters.input_tokens + returned.input_tokens,
+        output_tokens=counters.output_tokens + returned.output_tokens,
+        cost_nanousd=counters.cost_nanousd + returned.cost_nanousd,
+        unpriced_calls=counters.unpriced_calls + returned.unpriced_calls,
+        levels=max(counters.levels, 1 + returned.levels),
+    )
+
+
+def _suite_asked(counters: Counters, call: str, asked: SuiteAsked) -> Counters:
+    tests = counters.tests
+    was_changed = asked.fingerprint != tests.red_fingerprint
+    is_cycle = bool(tests.red) and (was_changed or asked.may_change)
+    run = RunningSuite(call, asked, is_cycle, is_suspect=is_cycle and not was_changed)
+    return counters._replace(
+        test_runs=counters.test_runs + 1,
+        fix_cycles=counters.fix_cycles + is_cycle,
+        tests=tests._replace(running=(*tests.running, run)),
+    )
+
+
+def _suite_ended(counters: Counters, ended: ToolEnded) -> Counters:
+    tests = counters.tests
+    run = next((run for run in tests.running if run.call == ended.call), None)
+    if run is None:
+        return counters
+    suite = run.asked.suite
+    others = tuple(other for other in tests.running if other is not run)
+    if ended.outcome is Outcome.PASSED:
+        still_red = frozenset(red for red in tests.red if not covers(suite, red))
+        return counters._replace(
+            fix_cycles=counters.fix_cycles - run.is_cycle,
+            tests=SuiteState(still_red, tests.red_fingerprint if still_red else None, others),
+        )
+    fingerprint = ended.fingerprint if ended.fingerprint is not None else run.asked.fingerprint
+    changed_nothing = run.is_suspect and fingerprint == run.asked.fingerprint
+    did_not_run = tests.did_not_run + 1 if ended.outcome is Outcome.DID_NOT_RUN else 0
+    return counters._replace(
+        fix_cycles=counters.fix_cycles - changed_nothing,
+        tests=SuiteState(tests.red | {suite}, fingerprint, others, did_not_run),
+    )
+
+
+def _cut_off(tests: SuiteState) -> SuiteState:
+    """A test run whose process died has not passed."""
+    if not tests.running:
+        return tests
+    asked = [run.asked for run in tests.running]
+    red = tests.red | {one.suite for one in asked}
+    return SuiteState(red, asked[-1].fingerprint, (), tests.did_not_run)

@@ -1,0 +1,539 @@
+"""Everything that can happen to an agent: a closed union of frozen events, each with its instant.
+
+An event is appended to the agent's log before its consequence is allowed to happen (DESIGN
+section 3); counters are a fold of that log. All instants are aware and in UTC.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from app.core.limits import LimitName
+from app.testruns import Outcome, Suite
+
+
+class Layer(StrEnum):
+    """Which enforcement layer saw a trip first."""
+
+    HOOK = "hook"
+    """Any check before a tool call, model call or turn."""
+    TIMER = "timer"
+    RECONCILIATION = "reconciliation"
+
+
+class Waits(StrEnum):
+    """What a sleeping agent waits for."""
+
+    BLOCKER = "blocker"
+    ANSWER = "answer"
+    REVIEW = "review"
+    RAISE = "raise"
+    """A PAUSED agent: a human may raise the limit that holds it."""
+    ACCESS = "access"
+    """The App is not let into the repository."""
+
+
+class Phase(StrEnum):
+    """Which part of an agent's work a model call belongs to (seed 000, dual cost tracking)."""
+
+    PLANNING = "planning"
+    """The first turn of a role that names a `planning_model`."""
+    EXECUTION = "execution"
+
+
+class ToolKind(StrEnum):
+    """What a tool can do, as far as counting needs it."""
+
+    SHELL = "shell"
+    WRITE = "write"
+    """Changes files."""
+    READ = "read"
+    """Only looks."""
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trip:
+    """The one moment at which a limit, or a failure, stopped an agent for good."""
+
+    limit: str
+    """A `LimitName`, or one of `Cause` when no limit but a failure was the reason."""
+    observed: float | None
+    maximum: float | None
+    layer: Layer
+    at: datetime
+    reason: str
+    """One sentence for people."""
+
+
+class Cause(StrEnum):
+    """Reasons of an escalation that are no limit."""
+
+    RUNTIME_DIED = "runtime_died"
+    SETUP_FAILED = "setup_failed"
+    BLOCKED_IN_CIRCLE = "blocked_in_circle"
+    WORKSPACE_FAILED = "workspace_failed"
+    NO_ACCESS = "no_access"
+    """Never a trip: the agent waits until the App is let in again."""
+    MODEL_FAILED = "model_failed"
+    TESTS_CANNOT_RUN = "tests_cannot_run"
+    """Three test runs in a row could not run at all."""
+    CONFLICT = "conflict"
+    """The branch conflicts with its base, or with commits of others on it, and the agent was told
+    of it once."""
+    DISK_FULL = "disk_full"
+    """The agent holds more of the disk than one agent may, and does not clear up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """A limit that pauses the agent and asks a human, instead of stopping it for good."""
+
+    limit: LimitName
+    observed: float
+    maximum: float
+    layer: Layer
+    at: datetime
+    reason: str
+    """One sentence for people."""
+    asks: bool = False
+    """Whether more is asked for (`request_increase`); else it waits to be resumed."""
+    amount: float | None = None
+    """How much more is asked for; None: the limit's own amount once more."""
+    evidence: str = ""
+    """What the agent says for itself when it asks early."""
+
+
+class ClosingTool(StrEnum):
+    """The tools that end an agent's work; never counted, never denied."""
+
+    REPORT_COMPLETE = "report_complete"
+    REPORT_BLOCKED = "report_blocked"
+    SUBMIT_REVIEW = "submit_review"
+    """Of roles that review, in place of `report_complete`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Created:
+    """The agent was queued for the first time."""
+
+    at: datetime
+    started_by: str
+    trigger: str
+    """What set it in motion, for people: `label squadron:bug-fix`."""
+    assignees: tuple[str, ...] = ()
+    """Who was assigned to the issue then."""
+    said: str = ""
+    """Which words of a person started it, by the name that tells them from all others."""
+    task_sha256: str = ""
+    """Of the text that the agent was given (`Task.sha256`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentStarted:
+    """An attempt of a segment began; the agent is ACTIVE and its clock runs from here."""
+
+    at: datetime
+    segment: int
+    attempt: int
+    """1 for the first; more after the process or the runtime died."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentEnded:
+    """The segment ended; the clock stops."""
+
+    at: datetime
+    why: str
+    died: bool = False
+    """Whether its runtime or worker died, so that the next segment repeats this one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostRefused:
+    """What prepares the workspace asked for a host, and was not let through."""
+
+    at: datetime
+    host: str
+    """Name and port."""
+    why: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetUp:
+    """What prepares the workspace has ended well, or was not needed again."""
+
+    at: datetime
+    made_at: datetime | None = None
+    """When another agent's setup ran, whose result was taken; None: it ran for this one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnAsked:
+    """A prompt is about to be sent to the session."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAsked:
+    """A request is about to be sent to the model."""
+
+    at: datetime
+    phase: Phase = Phase.EXECUTION
+    estimate_nanousd: int | None = None
+    """The most that the call is expected to cost; None where the price is unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCalled:
+    """One answer of the model, with the tokens it was billed for (input includes cached)."""
+
+    at: datetime
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    cost_nanousd: int | None = None
+    """None: nobody knows the price."""
+    phase: Phase = Phase.EXECUTION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoke:
+    """The agent said something in text; thinking is no text."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteAsked:
+    """What a shell call asks of the tests, seen before it runs."""
+
+    suite: Suite
+    fingerprint: str
+    """Identifies the content of the workspace, untracked files included."""
+    may_change: bool = False
+    """The same command line may change files before the tests run (`sed -i … && pytest`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAsked:
+    """A working tool is about to run. Closing tools never become this event."""
+
+    at: datetime
+    call: str
+    """Identifies the call within the agent."""
+    tool: str
+    what: str
+    """The call in short, for people: the command line, or the path. Bounded and redacted."""
+    suite: SuiteAsked | None = None
+    kind: ToolKind = ToolKind.OTHER
+    key: str = ""
+    """Equal for calls of the same tool with the same arguments; empty: equal to nothing."""
+    spawns: bool = False
+    """Whether the call starts a sub-agent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDenied:
+    """A working tool was asked for and did not run; it is not counted."""
+
+    at: datetime
+    tool: str
+    what: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolEnded:
+    """A tool that was allowed has ended."""
+
+    at: datetime
+    call: str
+    ok: bool
+    outcome: Outcome | None = None
+    """Of a test run, else None."""
+    fingerprint: str | None = None
+    """The workspace as the test run left it; None when it was no test run."""
+    failures: str = ""
+    """A short signature of what failed, for people."""
+    result: str = ""
+    """Equal for equal results, times and addresses left aside."""
+    error: str = ""
+    """Equal for equal errors; empty: the tool did what it was asked, or its tests were red."""
+    changed: bool = False
+    """Whether an editing tool changed files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticked:
+    """Time passed while the segment was running."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """The agent was told once that it comes close to a limit."""
+
+    at: datetime
+    limit: LimitName
+    observed: float
+    maximum: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """A limit was reached and did not stop the agent: `on_limit: warn`, or a shadow limit."""
+
+    at: datetime
+    limit: LimitName
+    observed: float
+    maximum: float
+    shadow: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """A limit pauses the agent until a human says how to go on."""
+
+    at: datetime
+    hold: Hold
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raised:
+    """A human granted more of one limit; its hold, if there was one, is over."""
+
+    at: datetime
+    limit: LimitName
+    amount: float
+    """What was added, after the ceiling had its say."""
+    maximum: float
+    """What the agent may use from now on."""
+    by: str
+    comment: int | None = None
+    """GitHub's id of the comment that asked for it; None: a button, or the API."""
+    said: str = ""
+    """Which words of a person asked for it, by the name that tells them from all others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spawned:
+    """A sub-agent was started with a part of what this agent has left."""
+
+    at: datetime
+    child: str
+    """Its agent id."""
+    reserved: tuple[tuple[LimitName, float], ...] = ()
+    """What was set aside of each limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """A sub-agent has ended; what it used is used by this agent too, the rest is free again."""
+
+    at: datetime
+    child: str
+    tool_calls: int
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_nanousd: int
+    unpriced_calls: int
+    levels: int
+    """Levels of sub-agents below it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tripped:
+    """A limit or a failure stopped the agent for good."""
+
+    at: datetime
+    trip: Trip
+
+
+@dataclass(frozen=True, slots=True)
+class LineComment:
+    """What a review says about one line."""
+
+    path: str
+    """From the repository's root."""
+    line: int
+    """From 1, of the file as the pull request leaves it."""
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """An agent that triages said what it thinks of one issue."""
+
+    at: datetime
+    issue: int
+    role: str
+    """That suits the work; empty: none."""
+    labels: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """The agent called a closing tool; what follows is Squadron's to do, whoever dies."""
+
+    at: datetime
+    tool: ClosingTool
+    text: str
+    blocked_by: tuple[int, ...] = ()
+    comments: tuple[LineComment, ...] = ()
+    """Of a review."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summarised:
+    """What the agent said about its work at the end of a segment."""
+
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slept:
+    """The agent went to sleep; the bound on this sleep runs from here."""
+
+    at: datetime
+    waits_for: Waits
+    blocked_by: tuple[int, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Woken:
+    """The agent was queued again."""
+
+    at: datetime
+    why: str
+    by: str
+    """Login of the person, or `squadron` when the state of GitHub was the reason."""
+    said: str | None = None
+    """Names the comment that woke it: the same words wake once, whoever heard them."""
+    feedback: tuple[str, ...] = ()
+    """Names of the reviews and failing checks of its pull request that it is told of: a round of
+    review. None of them wakes it again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffSize:
+    """How far the branch differs from where it left the default branch."""
+
+    files: int
+    added: int
+    """Lines."""
+    deleted: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """The work was taken out of the workspace, and what became of it."""
+
+    at: datetime
+    sha: str | None
+    pushed: bool
+    problem: str
+    commits: tuple[str, ...] = ()
+    """Subjects of the agent's commits, oldest first."""
+    diff: DiffSize | None = None
+    """None: not measured."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakenAway:
+    """People took the agent's work away: from here on it does nothing. What it did is kept, and
+    then it is CANCELLED."""
+
+    at: datetime
+    why: str
+    said: str = ""
+    """Which words of a person did it, by the name that tells them from all others."""
+    since: datetime | None = None
+    """When it happened on GitHub, to the second; None: GitHub does not tell."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The agent reached COMPLETED or CANCELLED."""
+
+    at: datetime
+    why: str
+    said: str = ""
+    """Which words of a person ended it, by the name that tells them from all others."""
+    since: datetime | None = None
+    """When what ended it happened on GitHub, to the second; None: nothing there did."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Braked:
+    """A brake keeps the agent from working: it waits in the queue until that is lifted."""
+
+    at: datetime
+    why: str
+    """Who put the brake on what, in one sentence for people."""
+    scope: str
+    """What it is on; with `since` it tells one brake from all others."""
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrakeLifted:
+    """No brake holds the agent any more: it was queued again."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostAccess:
+    """The App is not let into the repository any more: whatever runs of the agent has to stop."""
+
+    at: datetime
+    why: str
+    """What GitHub says, and where that can be changed."""
+
+
+AgentEvent = (
+    Created
+    | SegmentStarted
+    | SegmentEnded
+    | HostRefused
+    | SetUp
+    | TurnAsked
+    | ModelAsked
+    | ModelCalled
+    | Spoke
+    | ToolAsked
+    | ToolDenied
+    | ToolEnded
+    | Ticked
+    | Warned
+    | Passed
+    | Held
+    | Raised
+    | Spawned
+    | Returned
+    | Tripped
+    | Proposed
+    | Reported
+    | Summarised
+    | Slept
+    | Woken
+    | Kept
+    | TakenAway
+    | Finished
+    | Braked
+    | BrakeLifted
+    | LostAccess
+)
+
+Ask = TurnAsked | ModelAsked | ToolAsked | Ticked
+"""The events that the breaker judges before it lets them happen."""

@@ -1,0 +1,421 @@
+"""The breaker: judges an ask against every limit, before it is allowed to happen.
+
+`decide(counters, ask, limits)` is pure. All limits are judged at every check, trips before holds
+before warnings (seed 002's sketch returned at the first warning and never saw the later limits).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, NamedTuple, assert_never
+
+from app.core.agents.counters import AMOUNTS, Child, Counters, after, maximum_of, stops_at, used_of
+from app.core.agents.events import (
+    AgentEvent,
+    Ask,
+    Cause,
+    Held,
+    Hold,
+    Layer,
+    ModelAsked,
+    Passed,
+    Phase,
+    Ticked,
+    ToolAsked,
+    ToolDenied,
+    Trip,
+    Tripped,
+    TurnAsked,
+    Warned,
+)
+from app.core.limits import (
+    CATALOGUE,
+    HOLDS,
+    Action,
+    Armed,
+    LimitInfo,
+    LimitName,
+    Limits,
+    Trips,
+)
+from app.core.money import added_usd, usd, whole_nanousd
+
+MOST_RUNS_THAT_DID_NOT_RUN: Final = 3
+"""Test runs in a row that could not run at all, after which another one is no use."""
+_SET_ASIDE_WORDS: Final = (
+    "What is left of max_tool_calls is set aside for sub-agents that still work: wait for them."
+)
+
+
+class Answer(StrEnum):
+    """What the breaker says to an ask."""
+
+    ALLOW = "allow"
+    WARN = "warn"
+    """Allowed, and the agent is told that it comes close to a limit."""
+    DENY = "deny"
+    """Not allowed; the agent was stopped before, or the gate is in doubt."""
+    HALT = "halt"
+    """Not allowed; this ask is the one that tripped, or at which a limit asks a human."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The breaker's answer, with the words and figures that explain it."""
+
+    answer: Answer
+    reason: str = ""
+    limit: str | None = None
+    observed: float | None = None
+    maximum: float | None = None
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the ask may happen."""
+        return self.answer in (Answer.ALLOW, Answer.WARN)
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A verdict, the counters after it, and the events that must be stored before it counts."""
+
+    counters: Counters
+    verdict: Verdict
+    events: tuple[AgentEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitUse:
+    """How much of one limit is used."""
+
+    name: LimitName
+    observed: float
+    maximum: float
+
+
+class _Reached(NamedTuple):
+    """A limit that the ask would break."""
+
+    limit: Armed
+    observed: float
+    maximum: float
+    is_final: bool
+    """Whether no raise can follow: it is the operator's ceiling."""
+
+
+def decide(counters: Counters, ask: Ask, limits: Limits, layer: Layer = Layer.HOOK) -> Decision:
+    """Judge one ask. The returned counters are always the fold of the returned events.
+
+    After a trip, or while a human is asked, every ask is denied; before it, the first limit in
+    catalogue order that the ask would break halts the agent. A denied ask is not counted, but the
+    time that has passed is.
+    """
+    if counters.trip is not None:
+        return _refused(counters, ask, _stopped(Answer.DENY, counters.trip))
+    if counters.hold is not None:
+        return _refused(counters, ask, _held(Answer.DENY, counters.hold))
+    would_be = after(counters, ask)
+    reached, close = _judged(counters, would_be, ask, limits)
+    stopping = [each for each in reached if not _lets_pass(each, limits)]
+    if stopping or _tests_cannot_run(counters, ask):
+        return _halted(counters, ask, limits, layer, stopping)
+    if isinstance(ask, ToolAsked) and _is_set_aside(would_be, limits):
+        return _refused(counters, ask, Verdict(Answer.DENY, _SET_ASIDE_WORDS))
+    if not reached and not close:
+        return Decision(would_be, Verdict(Answer.ALLOW), (ask,))
+    passed = [_passed(each, ask.at, limits) for each in reached]
+    verdict = Verdict(Answer.ALLOW)
+    told = [warning for warning in close if warning.limit not in limits.shadow]
+    if told:
+        words, first = " ".join(warning_words(warning) for warning in told), told[0]
+        verdict = Verdict(Answer.WARN, words, first.limit, first.observed, first.maximum)
+    return _recorded(counters, (ask, *passed, *close), verdict)
+
+
+def is_affordable(counters: Counters, ask: ModelAsked, limits: Limits) -> bool:
+    """Whether no limit on money that stops the agent would be passed: for the summary after a
+    trip, which is granted whatever else has tripped (seed 002)."""
+    reached, _ = _judged(counters, after(counters, ask), ask, limits)
+    return not any(each.limit.info.is_money and not _lets_pass(each, limits) for each in reached)
+
+
+def usage(counters: Counters, limits: Limits, at: datetime) -> tuple[LimitUse, ...]:
+    """The use of every limit that is switched on, in catalogue order, as of `at`."""
+    uses = []
+    for limit in limits.armed:
+        maximum = maximum_of(limit.name, limits, counters)
+        bound = maximum if maximum is not None else limits.ceilings[limit.name]
+        uses.append(LimitUse(limit.name, used_of(limit.name, limits, counters, at), bound))
+    return tuple(uses)
+
+
+def left(counters: Counters, limits: Limits, name: LimitName, at: datetime) -> float | None:
+    """What of a limit neither this agent nor a sub-agent has used or set aside; None: no bound."""
+    bound = stops_at(name, limits, counters)
+    if bound is None:
+        return None
+    taken = used_of(name, limits, counters, at)
+    reserved = [_promised(child, name) for child in counters.children]
+    if CATALOGUE[name].is_money:
+        return max(added_usd(bound, -taken, *(-each for each in reserved)), 0)
+    return max(bound - taken - sum(reserved), 0)
+
+
+def _promised(child: Child, name: LimitName) -> float:
+    """All that a sub-agent spends is execution to its parent, its own planning too."""
+    own = child.reserved.get(name, 0)
+    is_execution = name is LimitName.MAX_EXECUTION_COST_USD
+    return child.reserved.get(LimitName.MAX_COST_USD, own) if is_execution else own
+
+
+def stopped_words(trip: Trip) -> str:
+    """What the agent is told with every denial after a trip."""
+    return (
+        f"CIRCUIT BREAKER: {trip.reason} Nothing but report_complete and report_blocked works"
+        " now. Summarise what you did and what remains."
+    )
+
+
+def held_words(hold: Hold) -> str:
+    """What the agent is told with every denial while a human is asked."""
+    return (
+        f"PAUSED: {hold.reason} A human was asked how to go on; nothing runs until then. Stop here;"
+        " this session goes on later."
+    )
+
+
+def warning_words(warning: Warned) -> str:
+    """What the agent is told once when it comes close to a limit."""
+    info = CATALOGUE[warning.limit]
+    figures = f"{warning.limit} at {amount_words(info, warning.observed, warning.maximum)}"
+    if info.trips is Trips.REPEATED:
+        return (
+            f"You repeat yourself: {figures}. Nothing new comes of the same again: try another"
+            " way, or call report_blocked."
+        )
+    return (
+        f"Approaching a limit: {figures}. Wrap up: commit what works, then call report_complete"
+        " or report_blocked."
+    )
+
+
+def figure(amount: float | None) -> str:
+    """A count or an amount of seconds as people write it."""
+    return "unknown" if amount is None else f"{amount:.1f}".removesuffix(".0")
+
+
+def money(amount_usd: float) -> str:
+    """An amount of USD as people write it: cents, and what is smaller when it matters."""
+    text = f"{amount_usd:.6f}".rstrip("0")
+    whole, _, fraction = text.partition(".")
+    return f"${whole}.{fraction:0<2}"
+
+
+def amount_words(info: LimitInfo, observed: float, maximum: float) -> str:
+    """`200 of 200 tool calls`, `$0.95 of $1.00`."""
+    if info.is_money:
+        return f"{money(observed)} of {money(maximum)}"
+    return f"{figure(observed)} of {figure(maximum)} {info.unit}"
+
+
+def trip_of(
+    name: LimitName,
+    observed: float,
+    maximum: float,
+    layer: Layer,
+    at: datetime,
+    more: str = "",
+) -> Trip:
+    """The trip of one limit, in words; `more` is said behind the figures."""
+    figures = amount_words(CATALOGUE[name], observed, maximum)
+    reason = f"{name} reached: {figures}{more}."
+    return Trip(limit=name, observed=observed, maximum=maximum, layer=layer, at=at, reason=reason)
+
+
+def _judged(
+    counters: Counters, would_be: Counters, ask: Ask, limits: Limits
+) -> tuple[list[_Reached], list[Warned]]:
+    """The limits that the ask would break, and those that it comes close to for the first time."""
+    reached, close = [], []
+    asks_model = isinstance(ask, ModelAsked) and bool(ask.estimate_nanousd)
+    for limit in limits.armed:
+        amount = AMOUNTS[limit.measure]
+        observed = amount(would_be, ask.at)
+        if observed < limit.quiet_below and not (asks_model and limit.info.is_money):
+            continue
+        name, info, maximum, ceiling = limit.name, limit.info, limit.maximum, limit.ceiling
+        ahead = _ahead(name, ask, would_be) if asks_model and info.is_money else 0
+        if ceiling is not None and _breaks(info.trips, observed, ahead, ceiling):
+            happened = amount(counters, ask.at) if info.trips is Trips.BEYOND else observed
+            reached.append(_reached(limit, happened, ceiling, is_final=True))
+            continue
+        if maximum is None:
+            continue
+        more = counters.raised.get(name, 0)
+        maximum += whole_nanousd(more) if info.is_money else more
+        if _breaks(info.trips, observed, ahead, maximum):
+            if name not in counters.passed:
+                happened = amount(counters, ask.at) if info.trips is Trips.BEYOND else observed
+                reached.append(_reached(limit, happened, maximum, is_final=False))
+        elif name not in counters.warned and _is_close(info, observed, maximum, limits):
+            near = _reached(limit, observed, maximum, is_final=False)
+            close.append(
+                Warned(at=ask.at, limit=name, observed=near.observed, maximum=near.maximum)
+            )
+    return reached, close
+
+
+def _reached(limit: Armed, observed: float, maximum: float, *, is_final: bool) -> _Reached:
+    """With the figures as people read them."""
+    if limit.info.is_money:
+        observed, maximum = usd(int(observed)), usd(int(maximum))
+    return _Reached(limit, observed, maximum, is_final)
+
+
+def _breaks(trips: Trips, observed: float, ahead: float, maximum: float) -> bool:
+    """`observed` holds what would have happened, `ahead` what the next model call may cost."""
+    if trips is Trips.BEYOND:
+        return observed > maximum
+    return observed >= maximum or observed + ahead > maximum
+
+
+def _is_close(info: LimitInfo, observed: float, maximum: float, limits: Limits) -> bool:
+    if not observed or maximum <= 0:
+        return False
+    if info.warns_at is not None:
+        return observed >= info.warns_at
+    return observed / maximum >= limits.warning_threshold
+
+
+_PHASES: Final = {
+    LimitName.MAX_PLANNING_COST_USD: (Phase.PLANNING,),
+    LimitName.MAX_EXECUTION_COST_USD: (Phase.EXECUTION,),
+}
+"""Whose model calls count towards a limit on money; all where a limit is not named."""
+
+
+def _ahead(name: LimitName, ask: Ask, counters: Counters) -> int:
+    """What the calls that have not been answered yet may cost, where the one asked for counts."""
+    phases = _PHASES.get(name, tuple(Phase))
+    if not isinstance(ask, ModelAsked) or ask.phase not in phases:
+        return 0
+    return sum(call.estimate_nanousd for call in counters.open_calls if call.phase in phases)
+
+
+def _lets_pass(reached: _Reached, limits: Limits) -> bool:
+    """Whether the agent goes on; never above a ceiling."""
+    name = reached.limit.name
+    return not reached.is_final and (name in limits.shadow or limits.action(name) is Action.WARN)
+
+
+def _passed(reached: _Reached, at: datetime, limits: Limits) -> Passed:
+    name = reached.limit.name
+    return Passed(
+        at=at,
+        limit=name,
+        observed=reached.observed,
+        maximum=reached.maximum,
+        shadow=name in limits.shadow,
+    )
+
+
+def _tests_cannot_run(counters: Counters, ask: Ask) -> bool:
+    return (
+        isinstance(ask, ToolAsked)
+        and ask.suite is not None
+        and counters.tests.did_not_run >= MOST_RUNS_THAT_DID_NOT_RUN
+    )
+
+
+def _is_set_aside(would_be: Counters, limits: Limits) -> bool:
+    """Whether only what sub-agents were promised is left of the tool calls."""
+    name = LimitName.MAX_TOOL_CALLS
+    reserved = sum(child.reserved.get(name, 0) for child in would_be.children)
+    if not reserved:
+        return False
+    bound = stops_at(name, limits, would_be)
+    return bound is not None and would_be.tool_calls + reserved > bound
+
+
+def _halted(
+    counters: Counters, ask: Ask, limits: Limits, layer: Layer, stopping: Sequence[_Reached]
+) -> Decision:
+    """Stop for good if any limit wants that, else ask a human."""
+    final = [
+        each for each in stopping if each.is_final or limits.action(each.limit.name) not in HOLDS
+    ]
+    if not final and stopping and not _tests_cannot_run(counters, ask):
+        hold = _hold_of(stopping[0], ask, counters, limits, layer)
+        events = (_denied(ask, hold.reason), Held(at=ask.at, hold=hold))
+        return _recorded(counters, events, _held(Answer.HALT, hold))
+    if final:
+        first = final[0]
+        name, more = first.limit.name, _ahead_words(first, ask, counters)
+        trip = trip_of(name, first.observed, first.maximum, layer, ask.at, more)
+    else:
+        trip = Trip(
+            limit=Cause.TESTS_CANNOT_RUN,
+            observed=counters.tests.did_not_run,
+            maximum=MOST_RUNS_THAT_DID_NOT_RUN,
+            layer=layer,
+            at=ask.at,
+            reason=(
+                f"The tests cannot be run here: {counters.tests.did_not_run} test runs in a row"
+                " did not run at all."
+            ),
+        )
+    stopped = (_denied(ask, trip.reason), Tripped(at=ask.at, trip=trip))
+    return _recorded(counters, stopped, _stopped(Answer.HALT, trip))
+
+
+def _hold_of(reached: _Reached, ask: Ask, counters: Counters, limits: Limits, layer: Layer) -> Hold:
+    name = reached.limit.name
+    figures = amount_words(reached.limit.info, reached.observed, reached.maximum)
+    return Hold(
+        limit=name,
+        observed=reached.observed,
+        maximum=reached.maximum,
+        layer=layer,
+        at=ask.at,
+        reason=f"{name} reached: {figures}{_ahead_words(reached, ask, counters)}.",
+        asks=limits.action(name) is Action.REQUEST_INCREASE,
+    )
+
+
+def _ahead_words(reached: _Reached, ask: Ask, counters: Counters) -> str:
+    """Why a limit on money stops an agent that has not spent it all."""
+    is_money = reached.limit.info.is_money
+    if not (is_money and isinstance(ask, ModelAsked) and ask.estimate_nanousd):
+        return ""
+    under_way = _ahead(reached.limit.name, ask, counters)
+    more = f", calls under way may cost {money(usd(under_way))}" if under_way else ""
+    return f" spent{more}, and the next model call may cost {money(usd(ask.estimate_nanousd))}"
+
+
+def _denied(ask: Ask, reason: str) -> AgentEvent:
+    match ask:
+        case ToolAsked(at=at, tool=tool, what=what):
+            return ToolDenied(at=at, tool=tool, what=what, reason=reason)
+        case TurnAsked(at=at) | ModelAsked(at=at) | Ticked(at=at):
+            return Ticked(at=at)
+        case _:
+            assert_never(ask)
+
+
+def _refused(counters: Counters, ask: Ask, verdict: Verdict) -> Decision:
+    return _recorded(counters, (_denied(ask, verdict.reason),), verdict)
+
+
+def _stopped(answer: Answer, trip: Trip) -> Verdict:
+    return Verdict(answer, stopped_words(trip), trip.limit, trip.observed, trip.maximum)
+
+
+def _held(answer: Answer, hold: Hold) -> Verdict:
+    return Verdict(answer, held_words(hold), hold.limit, hold.observed, hold.maximum)
+
+
+def _recorded(counters: Counters, events: Sequence[AgentEvent], verdict: Verdict) -> Decision:
+    for event in events:
+        counters = after(counters, event)
+    return Decision(counters, verdict, tuple(events))

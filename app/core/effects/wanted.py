@@ -1,0 +1,120 @@
+"""What is to be seen of an agent on GitHub, as data: which effects, in which order, how marked."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Final, Literal
+
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.rules.plan import RoleKind
+
+NEEDS_HUMAN: Final = "needs-human"
+"""The label that every escalation issue has, whatever the configuration adds: we find it by it."""
+
+Conclusion = Literal["success", "failure", "neutral", "cancelled", "action_required"]
+"""How a check run ends (GitHub: create a check run, `conclusion`)."""
+
+_CHECK_ID: Final = "squadron:"
+
+EDITS_WINDOW: Final = timedelta(minutes=1)
+MOST_EDITS_IN_PROGRESS: Final = 1
+MOST_EDITS_AT_THE_END: Final = 2
+"""A progress comment is edited at most twice a minute; the last word never has to wait, and what
+asks a human waits only behind the last time that it asked."""
+
+
+def wanted(agent: Agent) -> tuple[EffectName, ...]:
+    """The effects an agent's state asks for, in order: the work is kept before anything says so,
+    then the check, for it blocks the merge.
+
+    An agent that triages never calls a human: its check and its comment say that it was stopped.
+    One that never worked, because another took its issue along, has nothing to show.
+    """
+    if agent.is_final and agent.assignment.kind is RoleKind.TRIAGE:
+        if agent.sha is None:
+            return ()
+        return (EffectName.CHECK, EffectName.COMMENT, EffectName.TRIAGE)
+    work = (EffectName.WORK,) if agent.assignment.kind is RoleKind.WORK else ()
+    if agent.state is State.ESCALATED:
+        return (*work, EffectName.CHECK, EffectName.COMMENT, EffectName.ISSUE)
+    if agent.state is State.CANCELLED:
+        return (*work, EffectName.CHECK, EffectName.COMMENT)
+    if agent.state is State.COMPLETED and agent.assignment.kind is RoleKind.REVIEW:
+        return (EffectName.REVIEW, EffectName.CHECK, EffectName.COMMENT)
+    if agent.state is State.SLEEPING and agent.waits_for is Waits.REVIEW:
+        return (EffectName.PULL_REQUEST, EffectName.CHECK, EffectName.COMMENT)
+    if agent.state is State.COMPLETED and agent.pull_request is not None:
+        return (EffectName.CHECK, EffectName.COMMENT, EffectName.BRANCH)
+    return (EffectName.CHECK, EffectName.COMMENT)
+
+
+def check_conclusion(agent: Agent, review_refused: str = "") -> Conclusion | None:
+    """What the check says in each state (EXAMPLES, "Checks"); None: in progress.
+
+    A review that GitHub does not take is a failure: where the check is required, neutral would
+    let through what nobody can see to have been reviewed.
+    """
+    match agent.state:
+        case State.SLEEPING if agent.waits_for is Waits.REVIEW:
+            return "success"
+        case State.QUEUED | State.ACTIVE | State.SLEEPING:
+            return None
+        case State.PAUSED:
+            return "action_required"
+        case State.COMPLETED:
+            return "failure" if review_refused else "success"
+        case State.ESCALATED:
+            return "failure"
+        case State.CANCELLED:
+            return "cancelled"
+
+
+def marker(agent: AgentId, effect: EffectName) -> str:
+    """The hidden mark by which our own item is found again. Anybody can type one, so only items
+    that our App wrote are looked at."""
+    return f"<!-- squadron:effect:{agent}:{effect} -->"
+
+
+def escalation_marker(repository_id: int, issue: int) -> str:
+    """The mark of the one open escalation issue of an original issue."""
+    return f"{escalation_sign(repository_id)}{issue} -->"
+
+
+def escalation_sign(repository_id: int) -> str:
+    """What the markers of all escalation issues of a repository begin with, whatever it is called
+    by now."""
+    return f"<!-- squadron:escalation:{repository_id}#"
+
+
+def original_of(body: str, repository_id: int) -> int | None:
+    """The original issue of an escalation issue that our App wrote; None: it is none of these."""
+    found = re.match(rf"{escalation_sign(repository_id)}(\d+) -->", body)
+    return int(found[1]) if found is not None else None
+
+
+def check_id(agent: AgentId, sha: str) -> str:
+    """A check run's `external_id`: one check for an agent on each head of its branch."""
+    return f"{_CHECK_ID}{agent}:{sha}"
+
+
+def agent_of_check(external_id: str) -> AgentId | None:
+    """The agent whose check it is; None: it is no agent's."""
+    agent, _, _ = external_id.removeprefix(_CHECK_ID).rpartition(":")
+    try:
+        return AgentId.parse(agent) if external_id.startswith(_CHECK_ID) else None
+    except ValueError:
+        return None
+
+
+def may_edit(effect: Effect, agent: Agent, now: datetime, *, is_held: bool = False) -> bool:
+    """Whether the progress comment may be edited now without making noise; `is_held`: to say that
+    a brake stopped the agent."""
+    recent = [instant for instant in effect.edits if now - instant < EDITS_WINDOW]
+    is_first = is_urgent(agent) or is_held
+    return len(recent) < (MOST_EDITS_AT_THE_END if is_first else MOST_EDITS_IN_PROGRESS)
+
+
+def is_urgent(agent: Agent) -> bool:
+    """Whether people must hear of the agent's state before they hear of others' progress."""
+    return agent.is_final or agent.state is State.PAUSED

@@ -1,0 +1,19 @@
+"""What the operator decides for all repositories, as the services need it."""
+
+from dataclasses import dataclass, field
+
+from app.core.budgets.budgets import Budget
+from app.core.rules.plan import Adaptive, Alerts, OnUnmeasurable
+
+
+@dataclass(frozen=True, slots=True)
+class HouseRules:
+    """The operator's file beyond limits and models (EXAMPLES, `SQUADRON_CONFIG`)."""
+
+    budgets: tuple[Budget, ...] = ()
+    on_unmeasurable: OnUnmeasurable = "warn"
+    """What becomes of an agent whose model has no price; under a money budget or ceiling it does
+    not start either way."""
+    starts_per_user_per_hour: int = 100
+    alerts: Alerts = field(default_factory=Alerts)
+    adaptive: Adaptive = "off"

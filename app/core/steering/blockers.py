@@ -1,0 +1,58 @@
+"""Who waits for whom: finds the circle that a new wait would close, and when a wait was over."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from app.core.agents.agent import Agent
+from app.core.agents.lifecycle import FINAL
+from app.core.github.timeline import Mark
+
+
+def circle(issue: int, blocked_by: Iterable[int], agents: Iterable[Agent]) -> tuple[int, ...]:
+    """The issues of a circle that `issue` would close by waiting for `blocked_by`.
+
+    `agents`: the agents of the same repository. Empty if there is no circle; `(7,)` means that
+    issue 7 waits for itself.
+    """
+    waits: dict[int, set[int]] = {}
+    for agent in agents:
+        if agent.state not in FINAL:
+            waits.setdefault(agent.id.issue, set()).update(agent.blocked_by)
+    came_from: dict[int, int] = {}
+    to_visit = []
+    for blocker in blocked_by:
+        came_from.setdefault(blocker, issue)
+        to_visit.append(blocker)
+    while to_visit:
+        here = to_visit.pop()
+        if here == issue:
+            return _path(issue, came_from)
+        for blocker in sorted(waits.get(here, ())):
+            if blocker not in came_from:
+                came_from[blocker] = here
+                to_visit.append(blocker)
+    return ()
+
+
+def was_free(blockers: Sequence[Sequence[Mark]], since: datetime) -> bool:
+    """Whether all blockers were closed at one time from `since` on, to the second, whatever
+    became of them later. `blockers`: the marks of each, oldest first."""
+    times = [mark.at for marks in blockers for mark in marks if mark.what == "closed"]
+    return any(
+        at >= since.replace(microsecond=0) and all(_is_closed(marks, at) for marks in blockers)
+        for at in times
+    )
+
+
+def _is_closed(marks: Sequence[Mark], at: datetime) -> bool:
+    """Whether it was closed at some time of that second."""
+    until = [mark.what for mark in marks if mark.at <= at and mark.what in ("closed", "reopened")]
+    within = [mark.what for mark in marks if mark.at == at]
+    return until[-1:] == ["closed"] or "closed" in within
+
+
+def _path(issue: int, came_from: dict[int, int]) -> tuple[int, ...]:
+    path = [issue]
+    while (before := came_from[path[-1]]) != issue:
+        path.append(before)
+    return tuple(reversed(path))

@@ -1,0 +1,97 @@
+"""What an operator is told at once (seed 000, "Monitoring and Alerts")."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from app.core.breaker.verdict import money
+from app.core.budgets.ledger import Balance
+from app.core.money import usd
+from app.core.words.refusals import account_words
+
+HOUR: Final = timedelta(hours=1)
+FOR_GOOD: Final = timedelta(days=36_500)
+"""As good as never again."""
+NEARLY_SPENT: Final = 0.8
+"""The part of a budget at which the operator is told (seed 000: 80 %)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One thing worth telling, once."""
+
+    key: str
+    """Equal for the same thing: `cost`, `trips`, `warnings:<role>`; a budget is told of once in
+    each of its windows, an overspent agent once for each amount."""
+    kind: str
+    text: str
+    figure: float
+    bound: float
+    at: datetime
+    silence: timedelta = HOUR
+    """For how long the same thing is not told again."""
+
+
+def spending(nanousd_in_the_hour: int, bound_usd: float, at: datetime) -> Sequence[Alert]:
+    """More than the bound was spent in the last hour."""
+    spent = usd(nanousd_in_the_hour)
+    if spent <= bound_usd:
+        return ()
+    text = f"{money(spent)} spent in the last hour; the bound is {money(bound_usd)}."
+    return (Alert("cost", "cost_per_hour", text, spent, bound_usd, at),)
+
+
+def trips(in_the_hour: int, bound: int, at: datetime) -> Sequence[Alert]:
+    """More agents than the bound were stopped in the last hour: a systemic problem."""
+    if in_the_hour <= bound:
+        return ()
+    text = f"{in_the_hour} agents were stopped for good in the last hour; the bound is {bound}."
+    return (Alert("trips", "trips_per_hour", text, in_the_hour, bound, at),)
+
+
+def warnings(by_role: Mapping[str, int], at: datetime) -> Sequence[Alert]:
+    """Roles whose agents limits warned in the last hour, and how often."""
+    return tuple(
+        Alert(
+            f"warnings:{role}",
+            "role_warnings",
+            f"Limits warned agents of `{role}` {_times(count)} in the last hour.",
+            count,
+            0,
+            at,
+        )
+        for role, count in sorted(by_role.items())
+    )
+
+
+def nearly_spent(balances: Sequence[Balance], at: datetime) -> Sequence[Alert]:
+    """Budgets of which four fifths are spent; once more if a person raises one, and the higher
+    one is nearly spent as well."""
+    return tuple(
+        Alert(
+            f"budget:{balance.account.id}:{balance.account.max_nanousd}",
+            "budget",
+            f"{money(usd(balance.actual_nanousd))} of the budget"
+            f" {account_words(balance.account)} is spent.",
+            usd(balance.actual_nanousd),
+            usd(balance.account.max_nanousd),
+            at,
+            FOR_GOOD,
+        )
+        for balance in balances
+        if balance.actual_nanousd >= NEARLY_SPENT * balance.account.max_nanousd
+    )
+
+
+def overspent(agent: str, overspent_nanousd: int, at: datetime) -> Sequence[Alert]:
+    """An agent spent more than it had reserved."""
+    if overspent_nanousd <= 0:
+        return ()
+    text = f"{agent} spent {money(usd(overspent_nanousd))} more than it had reserved."
+    key = f"overspent:{agent}:{overspent_nanousd}"
+    return (Alert(key, "overspent", text, usd(overspent_nanousd), 0, at, FOR_GOOD),)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"

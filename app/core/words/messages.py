@@ -1,0 +1,368 @@
+"""All words that Squadron says to people on GitHub. Pure: a report in, markdown out.
+
+Nothing is claimed that was not verified: a text names a commit only after GitHub's own answer
+said that the branch is there (promise 5).
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from app.core.agents.agent import Agent, EffectName
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.commands.grammar import RAISABLE
+from app.core.effects.review import unposted
+from app.core.effects.triage import proposal_lines
+from app.core.effects.wanted import escalation_marker, marker
+from app.core.rules.plan import ConfigProblem, RoleKind
+from app.core.text.markdown import (
+    MOST_TEXT,
+    MOST_TITLE,
+    cut,
+    defused,
+    in_one_line,
+    in_unit,
+    limits_table,
+    quoted,
+    runs_table,
+    said,
+    sub_agents_table,
+)
+from app.core.words.pauses import diff_words, passed_lines, pause_section
+from app.core.words.refusals import held_words
+from app.core.words.report import Report
+from app.testruns import Outcome
+
+CLOSED_MARKER: Final = "<!-- squadron:closed:with-original -->"
+"""The mark of the line with which a needs-human issue closes by itself."""
+
+
+def state_sentence(report: Report) -> str:
+    """What the agent does or waits for, in one sentence."""
+    agent = report.agent
+    if agent.is_being_stopped:
+        return "Stopping: it is cancelled as soon as its work is kept."
+    match agent.state:
+        case State.QUEUED if report.brake is not None:
+            return held_words(report.brake)
+        case State.QUEUED:
+            return "Waiting for a worker."
+        case State.ACTIVE:
+            return "Working."
+        case State.PAUSED if report.hold is not None:
+            return f"Paused: {in_one_line(report.hold.reason)}"
+        case State.PAUSED:
+            return "Paused: a human is asked."
+        case State.SLEEPING:
+            return _sleep_sentence(agent, report)
+        case State.COMPLETED if report.review_refused:
+            return f"The review could not be posted: {in_one_line(cut(report.review_refused, 500))}"
+        case State.COMPLETED if agent.assignment.kind is RoleKind.REVIEW:
+            return "Completed: the review is written."
+        case State.COMPLETED if agent.pull_request is not None:
+            return f"Completed with #{agent.pull_request}."
+        case State.COMPLETED:
+            return "Completed: nothing was left to change."
+        case State.CANCELLED:
+            why = report.finished.why if report.finished else "a human took the work away."
+            return f"Cancelled: {in_one_line(why)}"
+        case State.ESCALATED:
+            reason = agent.trip.reason if agent.trip else "a human decides."
+            return f"Stopped: {in_one_line(reason)}"
+
+
+def _sleep_sentence(agent: Agent, report: Report) -> str:
+    match agent.waits_for:
+        case Waits.BLOCKER:
+            blockers = ", ".join(f"#{number}" for number in agent.blocked_by)
+            return f"Sleeping until {blockers} is closed."
+        case Waits.REVIEW if agent.pull_request is None:
+            return "The work is done; its pull request is not open yet."
+        case Waits.REVIEW:
+            return f"Handed over as #{agent.pull_request}; waiting for a review."
+        case Waits.ACCESS:
+            reason = report.slept.reason if report.slept else ""
+            return f"Waiting for access. {in_one_line(cut(reason, 500))}".rstrip()
+        case _:
+            reason = report.slept.reason if report.slept else ""
+            return f"Waiting for an answer on this issue. {in_one_line(cut(reason, 500))}".rstrip()
+
+
+def work_sentence(report: Report) -> str:
+    """Where the work is; claims only what was read back from GitHub."""
+    agent, kept = report.agent, report.kept
+    if agent.assignment.kind is RoleKind.REVIEW:
+        at = f" at `{_short(agent.sha)}`" if agent.sha is not None else ""
+        return f"Reads #{agent.id.issue}{at}. It changes nothing."
+    if kept is not None and not kept.pushed and kept.problem:  # else there was nothing to push
+        return (
+            f"Branch: `{agent.branch}`. **The last work could not be pushed:**"
+            f" {in_one_line(kept.problem)}"
+            f" It is kept on Squadron's disk; the branch is at `{_short(agent.sha)}`."
+        )
+    if agent.sha is None:
+        return f"Branch: `{agent.branch}` (not created yet)."
+    problem = f" {in_one_line(kept.problem)}" if kept is not None and kept.problem else ""
+    return (
+        f"Branch: `{agent.branch}` — work preserved for human pickup, at `{_short(agent.sha)}`"
+        f" (verified on GitHub).{problem}"
+        if agent.state is State.ESCALATED
+        else f"Branch: `{agent.branch}` at `{_short(agent.sha)}`.{problem}"
+    )
+
+
+def progress_comment(report: Report) -> str:
+    """The one comment of an agent, edited as it goes; after a trip it is the escalation's."""
+    agent = report.agent
+    parts = [marker(agent.id, EffectName.COMMENT)]
+    if agent.state is State.ESCALATED and agent.trip is not None:
+        parts += [
+            f"[squadron:{agent.id.role}] ⚠️ Circuit breaker: {in_one_line(agent.trip.reason)}",
+            f"Progress: {said(agent.summary) or 'no summary provided'}",
+            work_sentence(report),
+        ]
+    else:
+        parts += [f"[squadron:{agent.id.role}] {state_sentence(report)}", pause_section(report)]
+        parts.append(_checklist(report))
+        if _is_review_completed(agent):
+            parts.append(_unposted_review(report))
+        elif agent.summary:
+            parts.append(quoted(agent.summary))
+        parts.append(work_sentence(report))
+        parts += [proposal_lines(agent, each) for each in report.proposed]
+    parts += [
+        _test_lines(report),
+        _sub_agent_lines(report),
+        passed_lines(report.passed),
+        f"<details><summary>Limits</summary>\n\n{limits_table(report.uses)}\n\n</details>",
+        f"<sub>Agent `{agent.id}`, started by {agent.started_by}"
+        f"{f' ({report.trigger})' if report.trigger else ''}"
+        f"{f', successor of `{agent.predecessor}`' if agent.predecessor else ''}.</sub>",
+    ]
+    return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
+
+
+def _checklist(report: Report) -> str:
+    agent, counters = report.agent, report.counters
+    kept = report.kept
+    handed_over = agent.pull_request is not None
+    begun = (
+        ("workspace ready", counters.turns > 0),
+        (f"at work ({counters.tool_calls} tool calls)", counters.tool_calls > 0),
+    )
+    if agent.assignment.kind is RoleKind.REVIEW:
+        is_submitted = _is_review_completed(agent) and not report.review_refused
+        return _ticked(*begun, ("review submitted", is_submitted))
+    return _ticked(
+        *begun,
+        (f"tests run ({len(report.test_runs)})", bool(report.test_runs)),
+        ("work pushed", kept is not None and kept.pushed and not kept.problem),
+        ("pull request opened", handed_over),
+        ("finished", agent.state is State.COMPLETED),
+    )
+
+
+def _ticked(*steps: tuple[str, bool]) -> str:
+    return "\n".join(f"- [{'x' if done else ' '}] {step}" for step, done in steps)
+
+
+def _is_review_completed(agent: Agent) -> bool:
+    return agent.assignment.kind is RoleKind.REVIEW and agent.state is State.COMPLETED
+
+
+def _unposted_review(report: Report) -> str:
+    """What the review says, where this comment is the only place for it."""
+    if not report.review_refused or report.reported is None:
+        return ""
+    return f"What it says:\n\n{unposted(report.reported.text, report.reported.comments)}"
+
+
+def _test_lines(report: Report) -> str:
+    if not report.test_runs:
+        return ""
+    table = runs_table(report.test_runs)
+    return f"<details><summary>Test runs</summary>\n\n{table}\n\n</details>"
+
+
+def _sub_agent_lines(report: Report) -> str:
+    if not report.sub_agents:
+        return ""
+    table = sub_agents_table(report.sub_agents)
+    return f"<details><summary>Sub-agents</summary>\n\n{table}\n\n</details>"
+
+
+def check_name(role: str) -> str:
+    """The name of an agent's check."""
+    return f"squadron/{role}"
+
+
+def check_title(report: Report) -> str:
+    """The check's headline."""
+    return cut(state_sentence(report), MOST_TITLE)
+
+
+def check_summary(report: Report) -> str:
+    """The check's text: observed and maximum per limit, and where the work is."""
+    agent = report.agent
+    parts = [
+        state_sentence(report),
+        pause_section(report),
+        passed_lines(report.passed),
+        limits_table(report.uses),
+        work_sentence(report),
+    ]
+    if agent.summary:
+        parts.insert(1, quoted(agent.summary))
+    return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
+
+
+def escalation_title(agent: Agent) -> str:
+    """Seed 002: `[needs-human] Agent escalation: #N — reason`."""
+    reason = in_one_line(agent.trip.reason) if agent.trip else "stopped"
+    return cut(f"[needs-human] Agent escalation: #{agent.id.issue} — {reason}", MOST_TITLE)
+
+
+def escalation_body(report: Report) -> str:
+    """The needs-human issue: everything that a person needs to decide and to go on."""
+    agent = report.agent
+    head = escalation_marker(agent.repository_id, agent.id.issue)
+    mention = " ".join(agent.assignment.escalation.mention)
+    parts = [head, mention, escalation_section(report)]
+    parts.append(
+        "What now: review it by hand, comment `/squadron retry` here, or close this issue and label"
+        " the pull request again: a fresh agent then reviews its head."
+        if agent.assignment.kind is RoleKind.REVIEW
+        else "What now: resolve the original issue by hand, or let a fresh agent take over branch"
+        " and summary, with a budget of its own: comment `/squadron retry` here, or"
+        f" `/squadron retry raise {_raisable(agent)} +AMOUNT` for more of a limit, or close this"
+        " issue and label the original again. It closes by itself when the original is closed."
+    )
+    return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
+
+
+def escalation_section(report: Report) -> str:
+    """One agent's part of the needs-human issue: all the fields of seed 002."""
+    agent, trip = report.agent, report.agent.trip
+    figures = (
+        f" ({in_unit(trip.limit, trip.observed)}/{in_unit(trip.limit, trip.maximum)})"
+        if trip is not None and trip.maximum is not None
+        else ""
+    )
+    stopped = (
+        f"`{trip.limit}`{figures} — {in_one_line(trip.reason)} Seen by the {trip.layer} layer."
+        if trip is not None
+        else "unknown"
+    )
+    summary = said(agent.summary).replace("\n", "\n  ") or "no summary provided"
+    fields = [
+        f"- Original issue: #{agent.id.issue}",
+        f"- Agent role: {agent.id.role}",
+        f"- Circuit breaker: {stopped}",
+        f"- Agent summary: {summary}",
+        f"- {_place(agent)}: `{agent.branch}`" + (f" at `{agent.sha}`" if agent.sha else ""),
+        f"- Session: preserved on disk (`{agent.id}`) for 30 days;"
+        f" `squadron session export {agent.id}` shows it",
+        f"- Changes on the branch: {diff_words(report.progress.diff)}",
+        f"- Test runs: {_test_figures(report)}",
+    ]
+    if agent.pull_request is not None:
+        fields.append(f"- Pull request: #{agent.pull_request}")
+    return "\n\n".join(
+        part
+        for part in (
+            marker(agent.id, EffectName.ISSUE),
+            "\n".join(fields),
+            work_sentence(report),
+            pick_up_lines(agent),
+            _commit_lines(report),
+            _test_lines(report),
+            _sub_agent_lines(report),
+            limits_table(report.uses),
+        )
+        if part
+    )
+
+
+def closed_with_original(agent_issue: int) -> str:
+    """The line with which a needs-human issue closes by itself."""
+    return (
+        f"{CLOSED_MARKER}\n[squadron] #{agent_issue} was closed, so nobody has to decide any more."
+    )
+
+
+def _raisable(agent: Agent) -> str:
+    """The limit that stopped the agent, if a fresh one can get more of it."""
+    limit = agent.trip.limit if agent.trip is not None else ""
+    return limit if limit in RAISABLE else "LIMIT"
+
+
+def _test_figures(report: Report) -> str:
+    runs = report.test_runs
+    if not runs:
+        return "none"
+    passed = sum(run.outcome is Outcome.PASSED for run in runs)
+    last = (runs[-1].outcome or "not finished").replace("_", " ")
+    return f"{len(runs)}, of which {passed} passed; the last one: {last}"
+
+
+def _commit_lines(report: Report) -> str:
+    commits = report.kept.commits if report.kept is not None else ()
+    if not commits:
+        return ""
+    done = "\n".join(f"- {in_one_line(cut(subject, 200))}" for subject in commits)
+    return f"<details><summary>Commits</summary>\n\n{done}\n\n</details>"
+
+
+def pick_up_lines(agent: Agent) -> str:
+    """The `git` lines with which a person goes on where the agent stopped."""
+    if agent.sha is None or agent.assignment.kind is RoleKind.REVIEW:
+        return ""
+    return (
+        "Pick the work up:\n\n```sh\n"
+        f"git fetch origin {agent.branch}\n"
+        f"git switch --create pick-up-{agent.id.issue} FETCH_HEAD\n"
+        f"git log --stat origin/{agent.default_branch}..HEAD\n```"
+    )
+
+
+def pull_request_title(agent: Agent) -> str:
+    """The issue's own title."""
+    title = in_one_line(agent.assignment.task.title)
+    return cut(title or f"Work on #{agent.id.issue}", MOST_TITLE)
+
+
+def pull_request_body(report: Report) -> str:
+    """What was done; merging it closes the issue."""
+    agent = report.agent
+    commits = report.kept.commits if report.kept is not None else ()
+    done = "\n".join(f"- {in_one_line(cut(subject, 200))}" for subject in commits)
+    parts = [
+        marker(agent.id, EffectName.PULL_REQUEST),
+        quoted(agent.summary),
+        f"Commits:\n\n{done}" if done else "",
+        _test_lines(report),
+        f"Fixes #{agent.id.issue}",
+        f"<sub>Agent `{agent.id}`, started by {agent.started_by}.</sub>",
+    ]
+    return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
+
+
+def cannot_start(role: str, problems: Sequence[ConfigProblem], why: str) -> str:
+    """The one clear comment about a role that is broken or missing."""
+    shown = [defused(cut(str(problem), 400)).replace("`", "'") for problem in problems[:20]]
+    lines = "\n".join(f"- `{problem}`" for problem in shown)
+    more = f"\n- … and {len(problems) - 20} more" if len(problems) > 20 else ""
+    # It reads files: of the operator's settings, of money and of grants it knows nothing.
+    same = " `squadron config check` shows the same." if problems else ""
+    return (
+        f"[squadron:{role}] Cannot start: {why}\n\n{lines}{more}\n\n"
+        f"Correct this on the default branch, then set the label again.{same}"
+    ).replace("\n\n\n\n", "\n\n")
+
+
+def _place(agent: Agent) -> str:
+    return "Under review" if agent.assignment.kind is RoleKind.REVIEW else "Branch"
+
+
+def _short(sha: str | None) -> str:
+    return sha[:12] if sha else "unknown"

@@ -1,0 +1,230 @@
+"""All words about limits that let an agent go on, or let a human decide whether it may. Pure."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from app.core.agents.agent import Agent
+from app.core.agents.events import DiffSize, Hold, Passed, Waits
+from app.core.agents.lifecycle import State
+from app.core.breaker.raises import Grant, asked_amount, left_to_grant, typed, worth
+from app.core.breaker.verdict import amount_words, money
+from app.core.budgets.ledger import Insufficient
+from app.core.commands.grammar import Misread
+from app.core.limits import CATALOGUE
+from app.core.money import usd
+from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, quoted, runs_table
+from app.core.words.report import Report
+from app.testruns import Outcome
+
+
+def passed_lines(passed: Sequence[Passed]) -> str:
+    """Limits that were reached and did not stop the agent, each with what it was allowed for."""
+    lines = []
+    for each in passed:
+        why = "in `shadow`: only judged" if each.shadow else "`on_limit: warn`"
+        figures = amount_words(CATALOGUE[each.limit], each.observed, each.maximum)
+        lines.append(f"- `{each.limit}` was reached at {figures}, and the agent went on ({why}).")
+    return "\n".join(lines)
+
+
+def pause_section(report: Report) -> str:
+    """What a paused agent wants of a human: how much, for what, and what to type."""
+    agent, hold = report.agent, report.hold
+    if hold is None:
+        return ""
+    return "\n\n".join(
+        part
+        for part in (
+            _wish(report, hold),
+            f"In the agent's own words:\n\n{quoted(hold.evidence)}" if hold.evidence else "",
+            progress_lines(report),
+            _ways_on(report, hold),
+            f"Unless somebody answers, it is stopped for good at {_end_of_pause(agent)}"
+            " (`max_sleep_duration`). Nothing runs until then, and no other time counts.",
+        )
+        if part
+    )
+
+
+def _end_of_pause(agent: Agent) -> str:
+    end = agent.updated_at + timedelta(seconds=agent.assignment.limits.max_sleep_duration)
+    return instant(end)
+
+
+def _wish(report: Report, hold: Hold) -> str:
+    if not hold.asks:
+        return "A human decides how it goes on. Session, branch and work are kept."
+    info = CATALOGUE[hold.limit]
+    own = report.agent.assignment.limits.maximum(hold.limit)
+    more = hold.amount if hold.amount is not None else own
+    return f"**It asks for {worth(info, more or 0)} more.** Session, branch and work are kept."
+
+
+def progress_lines(report: Report) -> str:
+    """What has come of the work since the beginning, or since the last grant."""
+    progress = report.progress
+    since = "the work began"
+    if progress.grant is not None:
+        grant = progress.grant
+        to = worth(CATALOGUE[grant.limit], grant.maximum)
+        since = f"{grant.by} granted {to} (`{grant.limit}`)"
+    lines = [f"Since {since}:", ""]
+    lines.append(f"- Changes on the branch: {diff_words(progress.diff, progress.diff_before)}.")
+    passed = sum(run.outcome is Outcome.PASSED for run in progress.test_runs)
+    runs = len(progress.test_runs)
+    lines.append(f"- Test runs: {runs}" + (f", of which {passed} passed." if runs else "."))
+    if runs:
+        lines += ["", runs_table(progress.test_runs)]
+    return "\n".join(lines)
+
+
+def diff_words(diff: DiffSize | None, before: DiffSize | None = None) -> str:
+    """How far the branch differs, and how far it did `before`."""
+    if diff is None:
+        return "not measured"
+    words = _diff_figures(diff)
+    return f"{words} (before: {_diff_figures(before)})" if before is not None else words
+
+
+def _diff_figures(diff: DiffSize) -> str:
+    files = "1 file" if diff.files == 1 else f"{diff.files} files"
+    return f"{files}, +{diff.added} −{diff.deleted} lines"
+
+
+def _ways_on(report: Report, hold: Hold) -> str:
+    """The commands, as they are typed, and what each of them grants."""
+    agent, info = report.agent, CATALOGUE[hold.limit]
+    limits = agent.assignment.limits
+    room = left_to_grant(limits, report.counters, hold.limit)
+    own = limits.maximum(hold.limit) or 0
+    most = own if room is None else min(own, room)
+    wanted = asked_amount(limits, report.counters, hold)
+    ceiling = (
+        f" The operator's ceiling allows {worth(info, room)} more at most."
+        if room is not None and hold.limit in limits.ceilings
+        else ""
+    )
+    return (
+        "To let it go on, comment one of these lines (it takes the permission that starting an"
+        " agent takes):\n\n"
+        f"```\n/squadron raise {hold.limit} {typed(info, wanted)}\n```\n\n"
+        "```\n/squadron resume\n```\n\n"
+        f"`resume` grants {worth(info, most)} more, the limit's own amount once more."
+        f" Any other amount may stand in the first line.{ceiling} Are several agents of this issue"
+        f" paused, add which one: `{agent.id.role}`."
+    )
+
+
+def answer_marker(comment: int | str) -> str:
+    """The mark by which the answer to a comment, or to a button, is found again: there is one."""
+    return f"<!-- squadron:answer:{comment} -->"
+
+
+def answered_marker(key: str) -> str:
+    """The mark of one part of an answer: commands that were added by an edit add a part."""
+    return f"<!-- squadron:answered:{key} -->"
+
+
+def command_answer(comment: int | str, key: str, words: Sequence[str], before: str = "") -> str:
+    """The short answer to a comment whose commands were not obeyed to the letter; `before` is
+    what was answered when there were fewer of them."""
+    text = words[0] if len(words) == 1 else "".join(f"\n- {each}" for each in words)
+    part = f"{answered_marker(key)}\n[squadron] {text}"
+    return cut(f"{before or answer_marker(comment)}\n{part}", MOST_TEXT)
+
+
+def misread_words(misread: Misread) -> str:
+    """A line that begins like a command and is none; nothing of the comment is done then."""
+    line = in_one_line(misread.line).replace("`", "'")
+    what = f"`{line}` was not understood" if line else "These commands were not understood"
+    return f"{what}; expected {in_one_line(misread.expected)}. Nothing was changed."
+
+
+def unknown_agent_words(who: str | None, agents: Sequence[Agent]) -> str:
+    """A command for nobody."""
+    known = ", ".join(f"`{agent.id.role}`" for agent in agents)
+    if who is None or not known:
+        return "No agent works on this issue. The label `squadron:<role>` starts one."
+    name = in_one_line(cut(who, 50)).replace("`", "'")
+    return f"No agent `{name}` works on this issue; there is {known}. Nothing was changed."
+
+
+def which_agent_words(paused: Sequence[Agent]) -> str:
+    """A command that could be meant for several."""
+    roles = " or ".join(f"`/squadron resume {role}`" for role in sorted(a.id.role for a in paused))
+    return f"Several agents are paused here; say which one, as in {roles}. Nothing was changed."
+
+
+def not_paused_words(agent: Agent) -> str:
+    """A command for an agent that does not wait for one: what would help instead."""
+    role = agent.id.role
+    match agent.state:
+        case State.QUEUED | State.ACTIVE:
+            why = "is at work. Its limits can be raised when it pauses at one of them."
+        case State.SLEEPING if agent.waits_for is Waits.BLOCKER:
+            blockers = ", ".join(f"#{number}" for number in agent.blocked_by)
+            why = f"sleeps until {blockers} is closed; it goes on by itself then."
+        case State.SLEEPING if agent.waits_for is Waits.REVIEW:
+            why = f"waits for a review of #{agent.pull_request}."
+        case State.SLEEPING:
+            why = "waits for an answer: write it as an ordinary comment."
+        case State.ESCALATED:
+            why = (
+                f"was stopped for good. Close its needs-human issue and set the label"
+                f" `squadron:{role}` again: a fresh agent takes over its branch."
+            )
+        case State.COMPLETED | State.CANCELLED:
+            why = f"has ended. Set the label `squadron:{role}` again to start a fresh one."
+        case State.PAUSED:
+            why = "is just being moved on."
+    return f"`{role}` {why} Nothing was changed."
+
+
+def held_by_another(agent: Agent, hold: Hold) -> str:
+    """A raise that would not let the agent go on."""
+    return (
+        f"`{agent.id.role}` is held by `{hold.limit}`, so this alone would not let it go on. Add a"
+        f" line `/squadron resume`, or raise `{hold.limit}` as well. Nothing was changed."
+    )
+
+
+def written_before_words(agent: Agent) -> str:
+    """A command that came late, and was not about this pause."""
+    return (
+        f"`{agent.id.role}` has paused after this was written. Write it again if it is still meant."
+    )
+
+
+def unfunded_words(short: Insufficient) -> str:
+    """A budget that leaves too little for a raise."""
+    account = short.account
+    assert account is not None, "an agent that people steer has no parent"
+    renews = account.renews_at
+    then = f" It renews at {instant(renews)}." if renews is not None else ""
+    return (
+        f"The budget `{account.key}` has {money(usd(short.left_nanousd))} left, and this takes"
+        f" {money(usd(short.asked_nanousd))}.{then} Nothing was changed."
+    )
+
+
+def capped_words(given: Grant) -> str:
+    """Less was granted than was asked for."""
+    info = CATALOGUE[given.limit]
+    return (
+        f"`{given.limit}` was raised by {worth(info, given.amount)} only, to"
+        f" {worth(info, given.maximum)}: that is its ceiling."
+    )
+
+
+def raised_words(by: str, grants: Sequence[Grant], note: str) -> str:
+    """Why a paused agent goes on, for itself and for its log."""
+    raises = " and ".join(_raise_words(given) for given in grants)
+    return f"{by} {raises}." + (f" {by} wrote:\n\n{note}" if note else "")
+
+
+def _raise_words(given: Grant) -> str:
+    info = CATALOGUE[given.limit]
+    if not given.amount:
+        return f"granted {worth(info, given.maximum)} once more (`{given.limit}`)"
+    more, maximum = worth(info, given.amount), worth(info, given.maximum)
+    return f"raised `{given.limit}` by {more}, to {maximum}"

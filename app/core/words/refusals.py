@@ -1,0 +1,148 @@
+"""What people read when an agent does not start, or may not go on."""
+
+from datetime import datetime
+from typing import Final
+
+from app.core.agents.events import Braked
+from app.core.breaker.verdict import money
+from app.core.budgets.budgets import Account, Window
+from app.core.budgets.ledger import Insufficient
+from app.core.money import usd
+from app.core.rules.brakes import Brake, Place, Scope
+from app.core.rules.trust import Permission, Sender, TrustRules
+from app.core.text.markdown import in_one_line, instant
+
+_PER: Final = {
+    Window.DAY: "a day",
+    Window.WEEK: "a week",
+    Window.MONTH: "a month",
+    Window.TOTAL: "in all",
+}
+
+
+def account_words(account: Account) -> str:
+    """`` `role:octo/demo:feat-dev` ($20.00 a day)``."""
+    return f"`{account.key}` ({money(usd(account.max_nanousd))} {_PER[account.window]})"
+
+
+def rate_refused(login: str, most: int, until: datetime) -> str:
+    """Too many starts and commands of one user; said once, then silence until the hour is over."""
+    times = "once" if most == 1 else f"{most} times"
+    return (
+        f"[squadron] @\u200b{login} started or steered agents {times} within an hour, which"
+        f" is the limit. Nothing more is started for them until {instant(until)}; this is said"
+        " once."
+    )
+
+
+def text_changed(role: str, asked_by: str, changed_by: str) -> str:
+    """Somebody without permission edited the issue after an agent was asked for."""
+    return (
+        f"[squadron:{role}] Not started: @\u200b{changed_by}, who may not start agents, has"
+        f" changed this issue after @\u200b{asked_by} asked for one. Read it again. To start an"
+        " agent on the text as it is now, take the label off and set it again."
+    )
+
+
+def budget_refused(role: str, short: Insufficient) -> str:
+    """A budget has too little left: which, how much, and what happens next."""
+    account = short.account
+    assert account is not None, "an agent without a parent is paid from accounts"
+    left, asked = money(usd(short.left_nanousd)), money(usd(short.asked_nanousd))
+    if short.asked_nanousd > account.max_nanousd:
+        then = "That is more than all of it: lower the role's `max_cost_usd`, or raise the budget."
+    elif account.renews_at is None:
+        then = "It never renews."
+    else:
+        then = f"It renews at {instant(account.renews_at)}."
+    return (
+        f"[squadron:{role}] Not started yet: the budget {account_words(account)} has {left} left,"
+        f" and the agent may need up to {asked}. {then}\n\nThe agent starts by itself as soon as"
+        " there is enough, also when other agents return what they did not need. To withdraw it,"
+        " remove the label or close the issue."
+    )
+
+
+CLOSED: Final = "the issue is closed"
+CLOSED_SINCE: Final = (
+    "the issue was closed after that, and opening it again asks for nothing: label it anew"
+)
+GONE: Final = (
+    "there is no such issue any more: it was deleted or transferred, or issues are switched off"
+)
+ARCHIVED: Final = "the repository is archived"
+WITHDRAWN: Final = "the label or the assignment that asked for it was taken away"
+SWITCHED_OFF: Final = "the repository's configuration says `enabled: false`"
+ESCALATED_BEFORE: Final = "its escalation issue is still open"
+STOPPING: Final = "the agent before it is still being stopped"
+TRIED_AGAIN: Final = "it could not start, and is tried again"
+
+
+def taken_back_words(login: str) -> str:
+    """Of a start that waited: a person does not want it any more."""
+    return f"{login} stopped it before it began"
+
+
+def distrust_words(rules: TrustRules, sender: Sender, permission: Permission | None) -> str:
+    """Why a sender may start nothing; `permission` None: it was not worth asking for."""
+    if permission is None:
+        return f"{sender.login} is a bot that `trust.bots` does not list"
+    return (
+        f"{sender.login} has the permission {permission.name.lower()}, and"
+        f" {rules.start.name.lower()} is needed"
+    )
+
+
+def rate_words(login: str, until: datetime) -> str:
+    """As `rate_refused`, for the list of what did not start."""
+    return (
+        f"{login} has started or steered as much as is allowed in an hour, until {instant(until)}"
+    )
+
+
+def budget_words(short: Insufficient) -> str:
+    """As `budget_refused`, for the list of what did not start."""
+    account = short.account
+    assert account is not None, "an agent without a parent is paid from accounts"
+    return (
+        f"the budget {account_words(account)} has {money(usd(short.left_nanousd))} left, and up"
+        f" to {money(usd(short.asked_nanousd))} may be needed; it waits for that"
+    )
+
+
+def place_words(place: Place) -> str:
+    """What a brake is on."""
+    match place.scope:
+        case Scope.ALL:
+            return "all agents"
+        case Scope.INSTALLATION:
+            return f"all agents of installation {place.name}"
+        case Scope.REPOSITORY:
+            return f"all agents of {place.name}"
+        case Scope.CONFIGURATION:
+            return f"all agents of {place.name}, which switches itself off"
+
+
+def brake_words(brake: Brake) -> str:
+    """Who put it on what, and when, as one clause."""
+    if brake.place.scope is Scope.CONFIGURATION:
+        return SWITCHED_OFF
+    because = f" ({in_one_line(brake.reason)})" if brake.reason else ""
+    by = in_one_line(brake.by)
+    return f"{by} paused {place_words(brake.place)} at {instant(brake.since)}{because}"
+
+
+def held_words(braked: Braked) -> str:
+    """An agent that works only after a brake was lifted."""
+    return (
+        f"Held: {in_one_line(braked.why)}. Its work is kept, and it goes on by itself when that"
+        " is over."
+    )
+
+
+def paused_words(role: str, brake: Brake) -> str:
+    """Somebody asked for an agent while a person has paused everything there."""
+    return (
+        f"[squadron:{role}] Not started yet: {brake_words(brake)}. It starts by itself when that is"
+        " over, unless the label or the assignment that asked for it is taken away."
+    )

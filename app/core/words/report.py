@@ -1,0 +1,206 @@
+"""One view of an agent for people: everything that comment, check, issue and pages show."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.core.agents.agent import Agent
+from app.core.agents.counters import Counters, fold
+from app.core.agents.events import (
+    AgentEvent,
+    Braked,
+    BrakeLifted,
+    Created,
+    DiffSize,
+    Finished,
+    Hold,
+    Kept,
+    Passed,
+    Proposed,
+    Raised,
+    Reported,
+    Returned,
+    SegmentStarted,
+    Slept,
+    Spawned,
+    ToolAsked,
+    ToolEnded,
+    Warned,
+)
+from app.core.agents.lifecycle import State
+from app.core.breaker.verdict import LimitUse, usage
+from app.testruns import Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """One test run of the agent, for people."""
+
+    __test__ = False
+
+    command: str
+    outcome: Outcome | None
+    """None while it runs, or when its process died."""
+    failures: str
+    changed: bool
+    """Whether the workspace had changed since the test run before."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubAgent:
+    """A sub-agent that the agent started itself, for people."""
+
+    id: str
+    returned: Returned | None
+    """What it and all below it used; None while it works."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What has come of the work since it began, or since a human last granted more."""
+
+    grant: Raised | None
+    """None: since the beginning."""
+    test_runs: tuple[TestRun, ...]
+    diff: DiffSize | None
+    """Of the whole branch."""
+    diff_before: DiffSize | None
+    """The same when that grant was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """An agent, what it used, and what it did, as of one instant."""
+
+    agent: Agent
+    counters: Counters
+    uses: tuple[LimitUse, ...]
+    kept: Kept | None
+    """The last time work was taken out of the workspace."""
+    slept: Slept | None
+    test_runs: tuple[TestRun, ...]
+    warnings: tuple[Warned, ...]
+    passed: tuple[Passed, ...]
+    """Limits that were reached and did not stop the agent."""
+    hold: Hold | None
+    """Why the agent is PAUSED; None in all other states."""
+    raises: tuple[Raised, ...]
+    progress: Progress
+    sub_agents: tuple[SubAgent, ...]
+    finished: Finished | None
+    """Why the agent is COMPLETED or CANCELLED; None in all other states."""
+    reported: Reported | None
+    """What the agent said last by a closing tool."""
+    proposed: tuple[Proposed, ...]
+    """What it thinks of issues, the last word on each."""
+    trigger: str
+    brake: Braked | None = None
+    """What keeps it from working while it is QUEUED."""
+    review_refused: str = ""
+    """Why GitHub does not take its review; empty: it did, or was not asked yet."""
+
+
+def report(agent: Agent, log: Sequence[AgentEvent], now: datetime) -> Report:
+    """Fold a log into what people want to know, as of `now`.
+
+    A final agent is shown as of its end, one at work as of the last event that is stored: no
+    figure that was shown can shrink when its process dies.
+    """
+    counters = fold(log)
+    at = _as_of(agent, counters, now)
+    kept = [event for event in log if isinstance(event, Kept)]
+    slept = [event for event in log if isinstance(event, Slept)]
+    created = [event for event in log if isinstance(event, Created)]
+    uses = tuple(
+        LimitUse(use.name, agent.trip.observed, use.maximum)
+        if agent.trip is not None
+        and use.name == agent.trip.limit
+        and agent.trip.observed is not None
+        else use
+        for use in usage(counters, agent.assignment.limits, at)
+    )
+    return Report(
+        agent=agent,
+        counters=counters,
+        uses=uses,
+        kept=kept[-1] if kept else None,
+        slept=slept[-1] if slept and agent.state is State.SLEEPING else None,
+        test_runs=tuple(_test_runs(log)),
+        warnings=tuple(event for event in log if isinstance(event, Warned)),
+        passed=tuple(event for event in log if isinstance(event, Passed)),
+        hold=counters.hold if agent.state is State.PAUSED else None,
+        raises=tuple(event for event in log if isinstance(event, Raised)),
+        progress=_progress(log),
+        sub_agents=_sub_agents(log),
+        finished=next((event for event in log if isinstance(event, Finished)), None),
+        reported=next((event for event in reversed(log) if isinstance(event, Reported)), None),
+        proposed=tuple({e.issue: e for e in log if isinstance(e, Proposed)}.values()),
+        trigger=created[0].trigger if created else "",
+        brake=braked(log) if agent.state is State.QUEUED else None,
+    )
+
+
+def braked(log: Sequence[AgentEvent]) -> Braked | None:
+    """The brake that an agent was told of last, if it has not gone on since."""
+    for event in reversed(log):
+        match event:
+            case Braked():
+                return event
+            case BrakeLifted() | SegmentStarted():
+                return None
+            case _:
+                continue
+    return None
+
+
+def _as_of(agent: Agent, counters: Counters, now: datetime) -> datetime:
+    if agent.is_final:
+        return agent.updated_at
+    return counters.clock or now if agent.state is State.ACTIVE else now
+
+
+def _sub_agents(log: Sequence[AgentEvent]) -> tuple[SubAgent, ...]:
+    returned = {event.child: event for event in log if isinstance(event, Returned)}
+    spawned = (event.child for event in log if isinstance(event, Spawned))
+    return tuple(SubAgent(child, returned.get(child)) for child in spawned)
+
+
+def _progress(log: Sequence[AgentEvent]) -> Progress:
+    """Since the last raise; raises that were made together count as one."""
+    at = max((place for place, event in enumerate(log) if isinstance(event, Raised)), default=-1)
+    grant = log[at] if at >= 0 else None
+    before = [event.diff for event in log[: at + 1] if isinstance(event, Kept)]
+    diffs = [event.diff for event in log if isinstance(event, Kept)]
+    earlier_runs = sum(_is_test_run(event) for event in log[: at + 1])
+    return Progress(
+        grant=grant if isinstance(grant, Raised) else None,
+        test_runs=tuple(_test_runs(log)[earlier_runs:]),
+        diff=diffs[-1] if diffs else None,
+        diff_before=before[-1] if before else None,
+    )
+
+
+def _is_test_run(event: AgentEvent) -> bool:
+    return isinstance(event, ToolAsked) and event.suite is not None
+
+
+def _test_runs(log: Sequence[AgentEvent]) -> list[TestRun]:
+    ended = {event.call: event for event in log if isinstance(event, ToolEnded)}
+    runs: list[TestRun] = []
+    last_fingerprint: str | None = None
+    for event in log:
+        if not isinstance(event, ToolAsked) or event.suite is None:
+            continue
+        end = ended.get(event.call)
+        changed = last_fingerprint is not None and event.suite.fingerprint != last_fingerprint
+        left = end.fingerprint if end else None
+        last_fingerprint = left if left is not None else event.suite.fingerprint
+        runs.append(
+            TestRun(
+                command=event.what,
+                outcome=end.outcome if end else None,
+                failures=end.failures if end else "",
+                changed=changed,
+            )
+        )
+    return runs

@@ -1,0 +1,10 @@
+"""Is this command line a test run, which tests does it ask for, and did they pass?
+
+Pure: `app.adapters.shell` turns text into a `ShellLine`, this package judges it. The rules follow
+how shells and test runners work (tables per ecosystem under `table/`), never single commands.
+"""
+
+from app.testruns.outcomes import Outcome, outcome_of
+from app.testruns.suites import Suite, SuiteRules, covers, may_change, suite_of
+
+__all__ = ["Outcome", "Suite", "SuiteRules", "covers", "may_change", "outcome_of", "suite_of"]
