@@ -1,4 +1,4 @@
-"""Mutation testing of `app/core`: small faults are planted one by one; the tests must notice.
+"""Mutation testing of what is pure: small faults are planted one by one; the tests must notice.
 
 `make mutation` runs it all, `make mutation ARGS="--sample 60 --seed 7"` a seeded part. A tool of
 our own, because this must be quick enough to be used: mutmut and cosmic-ray run every test once

@@ -1,8 +1,9 @@
 """`python -m tests.mutation [PATH …] [--sample N --seed S] [--workers N]`, from the project's root.
 
-Prints how many of the faults planted in `app/core` (or the files named) the tests notice, and the
-survivors that `survivors.toml` gives no reason for. With one of those the exit status is 1; of a
-sample, which each change of the code draws anew a little, if less than nine in ten are noticed.
+Prints how many of the faults planted in `app/core` and `app/testruns` (or the files named) the
+tests notice, and the survivors that `survivors.toml` gives no reason for. With one of those the
+exit status is 1; of a sample, which each change of the code draws anew a little, if less than nine
+in ten are noticed.
 """
 
 import argparse
@@ -17,12 +18,11 @@ from typing import Final
 
 from tests.mutation.judge import Judge, Result
 from tests.mutation.mutants import Mutant, mutants_of
-from tests.mutation.reach import Tracer, explore
+from tests.mutation.reach import PURE, Tracer, explore
 from tests.mutation.report import LEFT, reasons, share, unexplained_words, written
 from tests.mutation.session import Session
 
 ROOT: Final = Path.cwd()
-CORE: Final = Path("app/core")
 TESTS: Final = ("tests/core", "tests/detection")
 """What runs without a server, a process and a clock."""
 LEAST_SHARE: Final = 0.9
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make mutation", description=__doc__)
-    parser.add_argument("paths", nargs="*", type=Path, default=[CORE])
+    parser.add_argument("paths", nargs="*", type=Path, default=PURE)
     parser.add_argument("--sample", type=int, help="plant only so many, chosen by the seed")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)

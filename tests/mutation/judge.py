@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from tests.mutation.mutants import Mutant
-from tests.mutation.reach import Function, Test, seconds_allowed
+from tests.mutation.reach import PURE, Function, Test, seconds_allowed
 from tests.mutation.session import TOOL_FAILED, Session, forked
 from tests.mutation.swap import FaultyModule, Loaded, module_name
 
@@ -62,7 +62,9 @@ class Judge:
             for file, _ in test.reached:
                 self._by_file.setdefault(file, set()).add(name)
         self._imported = {
-            str(path.relative_to(root)): _imports(path) for path in root.glob("app/core/**/*.py")
+            str(path.relative_to(root)): _imports(path)
+            for folder in PURE
+            for path in (root / folder).rglob("*.py")
         }
         self._importers: dict[str, set[str]] = {}
         for test_file in {_file_of(name) for name in self._tests}:
@@ -195,7 +197,7 @@ def anew(root: Path, file: str, source: Path, names: Path, note: Path) -> int:
 
 
 def _imports(path: Path) -> set[str]:
-    """The files that a file's imports from the core may mean."""
+    """The files that a file's imports may mean."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module is not None:

@@ -1,4 +1,4 @@
-"""Which tests reach which functions of the core, how long they take, and whether they pass."""
+"""Which tests reach which functions, how long they take, and whether they pass."""
 
 import json
 import os
@@ -13,6 +13,9 @@ from typing import Final
 
 from tests.mutation.session import Session, forked
 
+PURE: Final = (Path("app/core"), Path("app/testruns"))
+"""Where faults are planted: what computes without a server, a process and a clock."""
+
 Function = tuple[str, str]
 """File, and qualified name of an outermost function."""
 
@@ -22,7 +25,7 @@ SECONDS_AT_FIRST: Final = 120.0
 
 @dataclass(frozen=True)
 class Test:
-    """What is known of one test from its run on the core as it is."""
+    """What is known of one test from its run without a fault."""
 
     __test__ = False
 
@@ -32,15 +35,15 @@ class Test:
 
 
 class Tracer:
-    """Notes the functions of the core that are called."""
+    """Notes the functions of the pure folders that are called."""
 
     def __init__(self, root: Path) -> None:
         self.reached: set[Function] = set()
         self.while_importing: set[Function] = set()
-        """Called while a module of the core was run: a later swap of their code comes too late."""
+        """Called while a module of these was run: a later swap of their code comes too late."""
         self.watches_imports = False
         self._root = f"{root}/"
-        self._core = f"{root}/app/core/"
+        self._watched = tuple(f"{root}/{folder}/" for folder in PURE)
         self._known: dict[int, Function | None] = {}
         self._kept: list[CodeType] = []
 
@@ -58,7 +61,7 @@ class Tracer:
 
     def _learn(self, code: CodeType) -> Function | None:
         function = None
-        if code.co_filename.startswith(self._core) and code.co_name != "<module>":
+        if code.co_filename.startswith(self._watched) and code.co_name != "<module>":
             file = code.co_filename.removeprefix(self._root)
             function = (file, code.co_qualname.partition(".<locals>")[0])
         self._kept.append(code)  # as long as it lives, nothing else has its id
@@ -68,7 +71,7 @@ class Tracer:
     def _is_importing(self, frame: FrameType | None) -> bool:
         while frame is not None:
             code = frame.f_code
-            if code.co_name == "<module>" and code.co_filename.startswith(self._core):
+            if code.co_name == "<module>" and code.co_filename.startswith(self._watched):
                 return True
             frame = frame.f_back
         return False
@@ -125,5 +128,5 @@ def _shares(tests: Sequence[str], workers: int) -> list[list[str]]:
 
 
 def seconds_allowed(tests: Mapping[str, Test]) -> dict[str, float]:
-    """How long each test may take with a fault in the core, before it counts as hanging."""
+    """How long each test may take with a fault in the code, before it counts as hanging."""
     return {name: max(5.0, 30 * test.seconds) for name, test in tests.items()}

@@ -10,9 +10,13 @@ import pytest
 
 from tests.mutation.__main__ import chosen
 from tests.mutation.mutants import Mutant, mutants_of
+from tests.mutation.reach import PURE
 from tests.mutation.report import reasons
 
-CORE = Path("app/core")
+
+def pure_files() -> list[Path]:
+    """Everywhere that faults are planted."""
+    return sorted(file for folder in PURE for file in folder.rglob("*.py"))
 
 
 def planted(source: str) -> list[str]:
@@ -106,16 +110,16 @@ def test_outside_of_functions_only_figures_and_names_of_an_enum_change() -> None
     ]
 
 
-def _core() -> list[Mutant]:
+def _each_fiftieth() -> list[Mutant]:
     return [
         each
-        for file in sorted(CORE.rglob("*.py"))
+        for file in pure_files()
         for each in mutants_of(str(file), file.read_text())[::50]
     ]
 
 
-def test_every_mutant_of_the_core_is_python_and_another_program() -> None:
-    mutants = _core()
+def test_every_mutant_is_python_and_another_program() -> None:
+    mutants = _each_fiftieth()
     assert len(mutants) > 100
     for mutant in mutants:
         tree = mutant.tree()
@@ -124,14 +128,14 @@ def test_every_mutant_of_the_core_is_python_and_another_program() -> None:
 
 
 def test_each_mutant_has_a_key_of_its_own() -> None:
-    for file in sorted(CORE.rglob("*.py")):
+    for file in pure_files():
         keys = [each.key for each in mutants_of(str(file), file.read_text())]
         assert len(keys) == len(set(keys)), file
 
 
 def test_no_reason_is_left_behind_when_its_fault_is_gone() -> None:
     planted_now = {
-        each.key for file in CORE.rglob("*.py") for each in mutants_of(str(file), file.read_text())
+        each.key for file in pure_files() for each in mutants_of(str(file), file.read_text())
     }
     assert set(reasons(Path("tests/mutation/survivors.toml"))) <= planted_now
 
@@ -266,8 +270,8 @@ def test_of_a_sample_nine_in_ten_have_to_be_noticed(project: Path) -> None:
 
 
 def test_a_change_of_one_file_leaves_the_sample_of_the_others() -> None:
-    files = sorted(CORE.rglob("*.py"))
-    everywhere = chosen([CORE], 200, 7)
+    files = pure_files()
+    everywhere = chosen(PURE, 200, 7)
     assert len(everywhere) == 200
     for changed in files[::10]:
         others = {each.key for each in chosen([each for each in files if each != changed], 200, 7)}
