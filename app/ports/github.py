@@ -9,10 +9,11 @@ from typing import Literal, Protocol
 from app.core.agents.events import LineComment
 from app.core.commands.buttons import Button
 from app.core.effects.wanted import Conclusion
+from app.core.github.checks import FailedCheck
 from app.core.github.comment_kinds import CommentKind
 from app.core.github.timeline import Mark
 from app.core.rules.trust import Permission
-from app.core.steering.feedback import FailedCheck, Review
+from app.core.steering.feedback import Review
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ import pytest
 
 from app.adapters.markdown import visible_lines
 from app.core.agents.events import Braked, Woken
+from app.core.github.checks import FailedCheck
 from app.core.steering.feedback import (
     MOST_CHECKS,
     MOST_REMARK_CHARACTERS,
     MOST_REMARKS,
     MOST_SUMMARY_CHARACTERS,
-    FailedCheck,
     Remark,
     Review,
     ReviewState,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.adapters.github import reading
 from app.adapters.github.call import Query
 from app.adapters.github.part import Part
-from app.core.steering.feedback import FAILED, FAILED_STATES, FailedCheck
+from app.core.github.checks import FAILED, FAILED_STATES, FailedCheck
 from app.ports import Annotation, CheckText, Posted, Repository
 
 

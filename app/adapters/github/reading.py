@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from app.core.github.checks import FailedCheck
 from app.core.github.redelivery import Attempt
 from app.core.github.timeline import Mark
 from app.core.rules.trust import Permission
-from app.core.steering.feedback import FailedCheck, Remark, Review, ReviewState
+from app.core.steering.feedback import Remark, Review, ReviewState
 from app.ports import Head, Issue, Posted, PullRequest, RepositoryInfo, Said, Unreachable
 
 GHOST = "ghost"

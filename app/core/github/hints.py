@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypedDict
 
+from app.core.github.checks import FAILED, FAILED_STATES
 from app.core.github.comment_kinds import CommentKind
 from app.core.rules.trust import Sender
-from app.core.steering.feedback import FAILED, FAILED_STATES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from app.core.agents.events import AgentEvent, Woken
 from app.core.commands.grammar import without_commands
+from app.core.github.checks import FailedCheck
 from app.core.github.comment_kinds import comment_name
 from app.core.text.markdown import cut
 
@@ -20,10 +21,6 @@ MOST_CHECKS: Final = 10
 _CONFLICT: Final = "conflict "
 
 ReviewState = Literal["approved", "changes_requested", "commented", "dismissed"]
-FAILED: Final = frozenset({"failure", "timed_out", "startup_failure"})
-"""Conclusions of a check run that ask for another try; the others ask for nothing, or a human."""
-FAILED_STATES: Final = frozenset({"failure", "error"})
-"""States of a commit status that ask for another try."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +43,6 @@ class Review:
     state: ReviewState
     body: str
     remarks: tuple[Remark, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class FailedCheck:
-    """A check run of another App that has failed, or a commit status that says so."""
-
-    name: str
-    """Of a status: its context."""
-    app: str | None
-    """None: it is a status, and GitHub's summary of those does not say whose."""
-    conclusion: str
-    """Of a status: its state."""
-    title: str
-    """Of a status: its description."""
-    summary: str
-    """Of a status: the page that tells more."""
-
-    @property
-    def is_status(self) -> bool:
-        """Whether whoever may push has set it, rather than an App."""
-        return self.app is None
 
 
 def for_the_agent(review: Review, visible_lines: Callable[[str], Sequence[str]]) -> Review:
