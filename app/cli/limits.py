@@ -22,8 +22,8 @@ from app.core.history.suggest import (
     role_history,
 )
 from app.core.limits import LimitName
-from app.core.text.markdown import in_unit
 from app.core.text.markdown import instant as day
+from app.core.words.tables import in_unit
 from app.services.views import Json, amount, instant
 
 limits = typer.Typer(no_args_is_help=True, help="Limits, and what they should be.")

@@ -8,18 +8,9 @@ from hypothesis import strategies as st
 
 from app.core.breaker.verdict import LimitUse
 from app.core.limits import LimitName
-from app.core.text.markdown import (
-    cut,
-    defused,
-    in_one_line,
-    in_unit,
-    instant,
-    limits_table,
-    quoted,
-    runs_table,
-    said,
-)
+from app.core.text.markdown import cut, defused, in_one_line, instant, quoted, said
 from app.core.words.report import TestRun as ReportedRun
+from app.core.words.tables import in_unit, limits_table, runs_table
 from app.testruns import Outcome
 from tests.core.strategies import EXAMPLES
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from app.core.history.suggest import LEAST_FINISHED, LimitHistory, RoleHistory, Suggestion
 from app.core.limits import CATALOGUE, LimitName
-from app.core.text.markdown import in_unit
+from app.core.words.tables import in_unit
 
 MOST_AGENTS_NAMED: Final = 3
 _NAME_WIDTH: Final = max(map(len, LimitName))

@@ -4,9 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 
 from app.core.agents.agent import Agent
 from app.core.commands.grammar import MOST_SHOWN_CHARACTERS, USAGE
-from app.core.text.markdown import MOST_TEXT, cut, in_one_line, limits_table
+from app.core.text.markdown import MOST_TEXT, cut, in_one_line
 from app.core.words.pauses import unknown_agent_words
 from app.core.words.report import Report
+from app.core.words.tables import limits_table
 
 
 def which_of_words(verb: str, roles: Collection[str]) -> str:

@@ -11,7 +11,8 @@ from typing import Final
 
 from app.core.limits import CATALOGUE, Action, LimitName
 from app.core.rules.plan import ConfigProblem, RepositoryPlan, RolePlan
-from app.core.text.markdown import MOST_TEXT, cut, in_one_line, in_unit
+from app.core.text.markdown import MOST_TEXT, cut, in_one_line
+from app.core.words.tables import in_unit
 
 CHECK_NAME: Final = "squadron/config"
 DIRECTORY: Final = ".squadron/"

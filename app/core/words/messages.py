@@ -15,22 +15,11 @@ from app.core.effects.review import unposted
 from app.core.effects.triage import proposal_lines
 from app.core.effects.wanted import escalation_marker, marker
 from app.core.rules.plan import ConfigProblem, RoleKind
-from app.core.text.markdown import (
-    MOST_TEXT,
-    MOST_TITLE,
-    cut,
-    defused,
-    in_one_line,
-    in_unit,
-    limits_table,
-    quoted,
-    runs_table,
-    said,
-    sub_agents_table,
-)
+from app.core.text.markdown import MOST_TEXT, MOST_TITLE, cut, defused, in_one_line, quoted, said
 from app.core.words.pauses import diff_words, passed_lines, pause_section
 from app.core.words.refusals import held_words
 from app.core.words.report import Report
+from app.core.words.tables import in_unit, limits_table, runs_table, sub_agents_table
 from app.testruns import Outcome
 
 CLOSED_MARKER: Final = "<!-- squadron:closed:with-original -->"

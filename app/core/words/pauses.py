@@ -12,8 +12,9 @@ from app.core.budgets.ledger import Insufficient
 from app.core.commands.grammar import Misread
 from app.core.limits import CATALOGUE
 from app.core.money import usd
-from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, quoted, runs_table
+from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, quoted
 from app.core.words.report import Report
+from app.core.words.tables import runs_table
 from app.testruns import Outcome
 
 

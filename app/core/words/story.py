@@ -30,9 +30,10 @@ from app.core.agents.lifecycle import State
 from app.core.breaker.verdict import LimitUse, amount_words, figure, money
 from app.core.limits import CATALOGUE, LimitName
 from app.core.money import usd
-from app.core.text.markdown import cut, in_unit
+from app.core.text.markdown import cut
 from app.core.words.refusals import held_words
 from app.core.words.report import Report, TestRun
+from app.core.words.tables import in_unit
 
 MOST_TEST_RUNS: Final = 12
 MOST_REFUSED_HOSTS: Final = 20
