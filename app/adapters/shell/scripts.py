@@ -39,7 +39,7 @@ class WrittenScripts:
                 continue
             last = members_of(body)[-1][1]
             reads = fed is not None and writes_its_input(last)
-            text = fed if reads else commands_printed(last, words)
+            text = fed if reads else commands_printed(last, words.arguments)
             appends = any(child.type == ">>" for child in redirect.children)
             self._write(words.text(target), text, appends=appends)
 

@@ -1,15 +1,14 @@
 """Nodes as text: their source, here-documents, and what `echo`, `printf` and `cat` write."""
 
-from __future__ import annotations
-
 import re
 import shlex
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from tree_sitter import Node
 
-if TYPE_CHECKING:
-    from app.adapters.shell.words import WordReader
+Arguments = Callable[[Node], Sequence[str]]
+"""Reads the arguments of a command (`WordReader.arguments`)."""
 
 _PRINTERS: Final = frozenset({"echo", "printf"})
 _PRINTER_OPTION: Final = re.compile("-[neE]+")
@@ -40,15 +39,15 @@ def runs_file(path: str) -> str:
     return f". {shlex.quote(path)}"
 
 
-def commands_printed(node: Node, words: WordReader) -> str | None:
+def commands_printed(node: Node, arguments: Arguments) -> str | None:
     """What a shell reads from the output of `node`: as `printed_text`, and what `cat FILE` prints
     stands as the command that runs that file."""
     if node.type == "command" and writes_its_input(node):
-        return "\n".join(map(runs_file, _arguments(node, words))) or None
-    return printed_text(node, words)
+        return "\n".join(map(runs_file, arguments(node))) or None
+    return printed_text(node, arguments)
 
 
-def printed_text(node: Node, words: WordReader) -> str | None:
+def printed_text(node: Node, arguments: Arguments) -> str | None:
     """The text that `echo …`, `printf …` or `cat <<EOF` writes, as far as it is literal."""
     if node.type == "redirected_statement":
         redirects = node.children_by_field_name("redirect")
@@ -59,7 +58,7 @@ def printed_text(node: Node, words: WordReader) -> str | None:
     name = node.child_by_field_name("name") if node.type == "command" else None
     if name is None or decoded(name) not in _PRINTERS:
         return None
-    given = _arguments(node, words)
+    given = arguments(node)
     texts = [text for text in given if not _PRINTER_OPTION.fullmatch(text)]
     if decoded(name) == "printf":
         return _formatted(texts).replace("\\n", "\n")
@@ -84,11 +83,3 @@ def _formatted(texts: list[str]) -> str:
 def _filled(layout: str, values: list[str]) -> str:
     remaining = iter(values)
     return _FORMAT.sub(lambda _: next(remaining, ""), layout)
-
-
-def _arguments(node: Node, words: WordReader) -> list[str]:
-    """Of a command; the substitutions among them are left to whoever reads the command itself."""
-    waiting, words.substitutions = words.substitutions, []
-    texts = [words.text(child) for child in node.children_by_field_name("argument")]
-    words.substitutions = waiting
-    return texts

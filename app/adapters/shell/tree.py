@@ -182,7 +182,7 @@ class TreeReader:
             return Not(self._pipeline([named[-1], *stages[1:]], fed)) if named else _NOTHING
         read_stages: list[ShellNode] = []
         for i, stage in enumerate(stages):
-            text = fed if i == 0 else commands_printed(stages[i - 1], self.words)
+            text = fed if i == 0 else commands_printed(stages[i - 1], self.words.arguments)
             read_stages.append(self._statement(stage, text))
         return Pipeline(tuple(read_stages)) if len(read_stages) > 1 else read_stages[0]
 
@@ -336,7 +336,7 @@ class TreeReader:
                 case "heredoc_redirect":
                     fed = heredoc_text(child)
                 case "process_substitution" if fed is None and child.children[0].type == "<(":
-                    fed = commands_printed(child.children[1], self.words)
+                    fed = commands_printed(child.children[1], self.words.arguments)
                     text = self.words.text(child)
                     arguments.append(text if fed is None else "/dev/stdin")
                 case _:

@@ -92,13 +92,21 @@ class WordReader:
             case _:
                 return raw
 
+    def arguments(self, command: Node) -> list[str]:
+        """Of a command; the substitutions among them are left to whoever reads the command
+        itself."""
+        waiting, self.substitutions = self.substitutions, []
+        texts = [self.text(child) for child in command.children_by_field_name("argument")]
+        self.substitutions = waiting
+        return texts
+
     def _output(self, node: Node) -> str:
         """What `$(cat <<EOF …)`, `$(echo …)` give; '' where only running it tells."""
         inside = node.named_children
         if len(inside) != 1 or self.nesting >= MAX_NESTED_OUTPUTS:
             return ""
         self.nesting += 1
-        text = printed_text(inside[0], self) or ""
+        text = printed_text(inside[0], self.arguments) or ""
         self.nesting -= 1
         return text.rstrip("\n")
 
