@@ -31,15 +31,14 @@ from app.core.agents.events import (
 )
 from app.core.agents.lifecycle import Signal, State
 from app.core.effects.triage import taken_along
-from app.core.rules.plan import RoleKind
 from app.core.steering.blockers import circle
 from app.core.steering.feedback import conflict_stays_words, was_told_of_a_conflict
 from app.core.text.redact import redact
-from app.ports import Changes, GitHubFailed, KeptWork, Work, WorkspaceFailed
+from app.ports import Changes, KeptWork, Work
 from app.services.money.funding import Money
 from app.services.moves import limit_log as limitlog
-from app.services.moves.kept_work import kept_message, taken_out
-from app.services.world import World, checkout_order, repository_of
+from app.services.moves.kept_work import keep_work, keep_work_or_branch, taken_out
+from app.services.world import World, repository_of
 
 MOST_SUMMARY_CHARACTERS: Final = 8_000
 MOST_WHY_CHARACTERS: Final = 20_000
@@ -58,7 +57,7 @@ class Closing:
 
     async def complete(self, agent: Agent, summary: str) -> None:
         """Hand over by a pull request, or complete at once if nothing was changed."""
-        kept = await self._keep(agent)
+        kept = await keep_work(self._world, agent)
         history = await self._world.store.log(agent.id)
         if kept.diverged and not kept.was_told:
             await self._tell_of_others(agent, summary, kept)
@@ -82,7 +81,7 @@ class Closing:
 
     async def reviewed(self, agent: Agent, summary: str) -> None:
         """A review is posted, or will be as soon as GitHub takes it: the work is done."""
-        kept = await self._keep(agent)
+        kept = await keep_work(self._world, agent)
         now = self._world.clock.now()
         ended = self._ended("review submitted", summary, kept)
         await self._move(
@@ -126,26 +125,26 @@ class Closing:
         if round_trip:
             await self.escalate(agent, self._in_circle(agent, round_trip), reason)
             return
-        kept = await self._keep(agent)
+        kept = await keep_work(self._world, agent)
         asleep = await self._sleep(agent, Waits.BLOCKER, blockers, reason, reason, kept)
         if asleep is not None and not await self.open_blockers(asleep):
             await self.wake(asleep, "All blockers were closed already.", OURSELVES)
 
     async def ask_people(self, agent: Agent, question: str) -> None:
         """Sleep until a trusted person answers on the issue."""
-        kept = await self._keep(agent)
+        kept = await keep_work(self._world, agent)
         await self._sleep(agent, Waits.ANSWER, (), question, question, kept)
 
     async def wait_for_access(self, agent: Agent, why: str) -> Agent | None:
         """The App is not let in: sleep until it is. Work that cannot be pushed stays on disk."""
-        kept = await self._keep(agent)
+        kept = await keep_work(self._world, agent)
         return await self._sleep(agent, Waits.ACCESS, (), why, "", kept)
 
     async def interrupt(
         self, agent: Agent, summary: str, why: str, braked: Braked | None = None
     ) -> None:
         """Keep the work; who works again goes on with the next segment."""
-        kept = await self._keep(agent)
+        kept = await keep_work(self._world, agent)
         ended = self._ended(why, summary, kept)
         await self._move(
             agent,
@@ -158,7 +157,7 @@ class Closing:
         """A brake holds an agent that waits in the queue; what it did before is kept first."""
         if agent.sha is None:
             return await self._move(agent, Signal.INTERRUPTED, [braked], Changes())
-        kept = await self._keep(agent)
+        kept = await keep_work(self._world, agent)
         events: list[AgentEvent] = [self._taken_out(kept), braked]
         return await self._move(agent, Signal.INTERRUPTED, events, Changes(sha=kept.verified))
 
@@ -169,7 +168,7 @@ class Closing:
 
     async def pause(self, agent: Agent, hold: Hold) -> Agent | None:
         """A limit asks a human: keep work and session, and wait; no clock but the pause's runs."""
-        kept = await self._keep(agent)
+        kept = await keep_work(self._world, agent)
         return await self._move(
             agent,
             Signal.NEEDS_RAISE,
@@ -196,7 +195,7 @@ class Closing:
 
         An agent trips at most once: what its log says already counts, not what was seen later.
         """
-        kept = await self._keep_or_branch(agent)
+        kept = await keep_work_or_branch(self._world, agent)
         history = await self._world.store.log(agent.id)
         first = fold(history).trip
         trips = [] if first is not None else [Tripped(at=self._world.clock.now(), trip=trip)]
@@ -243,7 +242,7 @@ class Closing:
             return None
         history = await self._world.store.log(agent_id)
         told = next(event for event in history if isinstance(event, TakenAway))
-        kept = await self._keep(agent)
+        kept = await keep_work(self._world, agent)
         now = self._world.clock.now()
         ended = Finished(at=now, why=told.why, said=told.said, since=told.since)
         return await self._move(
@@ -261,7 +260,7 @@ class Closing:
         agent = await self._world.store.agent(agent_id)
         if agent is None or not agent.is_final:
             return
-        kept = await self._keep(agent)
+        kept = await keep_work(self._world, agent)
         if kept.is_pushed and kept.sha is not None and kept.sha != agent.sha:
             await self._world.store.note_head(agent.id, None, kept.sha)
             await self._world.engine.enqueue(Work.to_publish(agent.id, f"kept:{kept.sha}"))
@@ -300,28 +299,6 @@ class Closing:
             if issue is not None and issue.is_open:
                 still_open.append(number)
         return tuple(still_open)
-
-    async def _keep(self, agent: Agent) -> KeptWork:
-        if agent.assignment.kind is RoleKind.REVIEW:
-            return KeptWork(None, False)  # it reads somebody else's work: nothing leaves its clone
-        try:
-            present = await self._world.store.agent(agent.id)  # the repository may have moved
-            order = await checkout_order(self._world, present or agent)
-        except GitHubFailed as error:
-            return KeptWork(None, False, f"GitHub did not answer ({error}); nothing was pushed.")
-        return await self._world.workspace.keep(order, kept_message(agent))
-
-    async def _keep_or_branch(self, agent: Agent) -> KeptWork:
-        """As `_keep`; an agent that was stopped before it had a branch gets one, for its check."""
-        kept = await self._keep(agent)
-        if kept.sha is not None or agent.sha is not None:
-            return kept
-        try:
-            order = await checkout_order(self._world, agent)
-            checkout = await self._world.workspace.prepare(order)
-        except (GitHubFailed, WorkspaceFailed) as error:
-            return KeptWork(None, False, f"The branch could not be created: {error}")
-        return KeptWork(checkout.head_sha, True)
 
     async def _sleep(
         self,
