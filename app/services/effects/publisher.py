@@ -4,21 +4,16 @@ Level-triggered: whatever state the agent is in, the same pass brings check, com
 and issue in line with it. So a pass that died half way is simply run again.
 """
 
-import hashlib
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
-from app.core.commands.buttons import buttons
 from app.core.effects.retry import GiveUp, RetryAt, after, ask_again
 from app.core.effects.wanted import (
     EDITS_WINDOW,
     NEEDS_HUMAN,
-    check_conclusion,
-    check_id,
     is_urgent,
     marker,
     may_edit,
@@ -28,7 +23,6 @@ from app.core.text.redact import redact
 from app.core.words import messages
 from app.core.words.report import Report, report
 from app.ports import (
-    CheckText,
     GitHub,
     GitHubFailed,
     Paced,
@@ -39,7 +33,16 @@ from app.ports import (
     Work,
 )
 from app.services.effects.branch import clean_branch
+from app.services.effects.check import write_check
 from app.services.effects.needs_human_issues import escalation_issues
+from app.services.effects.outcome import (
+    REFUSALS,
+    as_written,
+    attempts_of,
+    digest,
+    done,
+    refusals_of,
+)
 from app.services.effects.review import posted_review
 from app.services.effects.triage import write_proposals
 from app.services.failures import failure_of
@@ -50,8 +53,6 @@ LATEST_EDITS: Final = 4
 """How many instants of edits are remembered; more than the noise bound needs."""
 
 FORBIDDEN: Final = 403
-REFUSALS: Final = "refusals"
-"""In the detail of an effect: how often GitHub has refused it in a row."""
 
 log = logging.getLogger("squadron.effects")
 
@@ -98,14 +99,14 @@ class Publisher:
         if not _is_due(effect, view, now):
             return effect.state is EffectState.REFUSED
         try:
-            done = await self._apply(name, view, effect, now)
+            written = await self._apply(name, view, effect, now)
         except Paced as put_off:
             return await self._put_off(agent, effect, put_off, now)
         except GitHubFailed as error:
             return await self._failed(agent, effect, error, now)
-        if done != effect:
-            await self._world.store.save_effect(agent.id, done)
-            self._log(agent, done)
+        if written != effect:
+            await self._world.store.save_effect(agent.id, written)
+            self._log(agent, written)
         return True
 
     def _github(self, agent: Agent) -> GitHub:
@@ -120,7 +121,7 @@ class Publisher:
             case EffectName.WORK:
                 return await self._work(view, effect, now)
             case EffectName.CHECK:
-                return await self._check(view, effect, now)
+                return await write_check(self._github(view.agent), view, effect, now)
             case EffectName.COMMENT:
                 return await self._comment(view, effect, now)
             case EffectName.PULL_REQUEST:
@@ -139,7 +140,7 @@ class Publisher:
         if effect.number is not None or view.reported is None or view.agent.sha is None:
             return effect
         posted = await posted_review(self._world.github, view.agent, view.reported)
-        return _done(effect, posted, str(posted.number), now, head=view.agent.sha)
+        return done(effect, posted, str(posted.number), now, head=view.agent.sha)
 
     async def _work(self, view: Report, effect: Effect, now: datetime) -> Effect:
         """What could not be pushed at the agent's end, asked for again like all that GitHub
@@ -154,7 +155,7 @@ class Publisher:
         if not again.is_pushed:
             raise Refused(again.problem, FORBIDDEN)
         await self._world.store.note_kept(agent, taken_out(again, now))
-        return _as_written(replace(effect, attempts=_attempts(effect)))
+        return as_written(replace(effect, attempts=attempts_of(effect)))
 
     async def _triage(self, view: Report, effect: Effect) -> Effect:
         """What the agent thinks of issues; each comment is found again before it is made."""
@@ -163,54 +164,14 @@ class Publisher:
         url = await write_proposals(self._world.github, view)
         return replace(effect, state=EffectState.DONE, url=url or None, error="", due_at=None)
 
-    async def _check(self, view: Report, effect: Effect, now: datetime) -> Effect:
-        """The check on the head of the branch; the one on an older head is settled."""
-        agent, github = view.agent, self._github(view.agent)
-        if agent.sha is None:
-            return effect
-        repository = repository_of(agent)
-        check = CheckText(
-            name=messages.check_name(agent.id.role),
-            external_id=check_id(agent.id, agent.sha),
-            conclusion=check_conclusion(agent, view.review_refused),
-            title=messages.check_title(view),
-            summary=messages.check_summary(view),
-            buttons=buttons(agent, view.counters),
-        )
-        shown = check.summary if check.conclusion is not None else ""
-        pressed = " ".join(button.identifier for button in check.buttons)
-        content = _digest(agent.sha, check.conclusion or "", check.title, shown, pressed)
-        if effect.content == content:
-            return _as_written(effect)
-        number = effect.number
-        if number is not None and effect.detail.get("head") != agent.sha:
-            old = CheckText(
-                name=check.name,
-                external_id=check_id(agent.id, effect.detail.get("head", "")),
-                conclusion="neutral",
-                title="Superseded",
-                summary=f"The branch moved on to {agent.sha}.",
-            )
-            await github.update_check(repository, number, old)
-            number = None
-        if number is None:
-            found = await github.checks(repository, agent.sha, check.name, check.external_id)
-            number = found[0].number if found else None
-        posted = (
-            await github.create_check(repository, agent.sha, check)
-            if number is None
-            else await github.update_check(repository, number, check)
-        )
-        return _done(effect, posted, content, now, head=agent.sha)
-
     async def _comment(self, view: Report, effect: Effect, now: datetime) -> Effect:
         """The one comment, edited in place and not too often."""
         agent, github = view.agent, self._github(view.agent)
         repository = repository_of(agent)
         body = redact(messages.progress_comment(view))
-        content = _digest(body)
+        content = digest(body)
         if effect.content == content:
-            return _as_written(effect)
+            return as_written(effect)
         number = effect.number
         if number is None:
             sign = marker(agent.id, EffectName.COMMENT)
@@ -218,12 +179,12 @@ class Publisher:
             number = found[0].number if found else None
         if number is None:
             posted = await github.comment(repository, agent.id.issue, body)
-            return _done(effect, posted, content, now)
+            return done(effect, posted, content, now)
         if not may_edit(effect, agent, now, is_held=view.brake is not None):
             return await self._edit_later(agent, effect, now)
         posted = await github.edit_comment(repository, number, body)
         edits = (*effect.edits, now)[-LATEST_EDITS:]
-        return replace(_done(effect, posted, content, now), edits=edits)
+        return replace(done(effect, posted, content, now), edits=edits)
 
     async def _edit_later(self, agent: Agent, effect: Effect, now: datetime) -> Effect:
         due = min(instant for instant in effect.edits if now - instant < EDITS_WINDOW)
@@ -252,7 +213,7 @@ class Publisher:
                 if pull is None:
                     raise
         await self._world.store.note_pull_request(agent.id, pull.number)
-        return _done(effect, Posted(pull.number, pull.url, ""), str(pull.number), now)
+        return done(effect, Posted(pull.number, pull.url, ""), str(pull.number), now)
 
     async def _own_pull_request(self, agent: Agent) -> PullRequest | None:
         pulls = await self._world.github.pull_requests(repository_of(agent), agent.branch)
@@ -267,7 +228,7 @@ class Publisher:
             return effect
         pull = await self._world.github.pull_request(repository_of(agent), agent.pull_request)
         became = await clean_branch(self._world, agent, pull)
-        return _done(effect, Posted(pull.number, pull.url, ""), became, now)
+        return done(effect, Posted(pull.number, pull.url, ""), became, now)
 
     async def _issue(self, view: Report, effect: Effect, now: datetime) -> Effect:
         """One open needs-human issue an original issue; a second agent's trip is added to it. It
@@ -285,7 +246,7 @@ class Publisher:
             if effect.number is not None:
                 body = redact(messages.escalation_body(view))
                 await github.edit_issue(repository, own.number, body=body)
-            return _done(effect, own, own.url, now, head=agent.sha)
+            return done(effect, own, own.url, now, head=agent.sha)
         shared = next((issue for issue in issues if issue.is_open), None)
         if shared is not None:
             return await self._add_to(repository, shared, view, effect, now)
@@ -297,7 +258,7 @@ class Publisher:
             tuple(dict.fromkeys((NEEDS_HUMAN, *rules.labels))),
             rules.assignees,
         )
-        return _done(effect, posted, posted.url, now, head=agent.sha)
+        return done(effect, posted, posted.url, now, head=agent.sha)
 
     async def _add_to(
         self,
@@ -318,7 +279,7 @@ class Publisher:
         else:
             posted = await github.edit_comment(repository, found[0].number, words)
         there = replace(posted, number=shared.number)
-        return _done(effect, there, posted.url, now, head=view.agent.sha)
+        return done(effect, there, posted.url, now, head=view.agent.sha)
 
     async def _put_off(self, agent: Agent, effect: Effect, put_off: Paced, now: datetime) -> bool:
         """Nothing was tried: what counts then is what the agent is by then."""
@@ -334,7 +295,7 @@ class Publisher:
     async def _failed(
         self, agent: Agent, effect: Effect, error: GitHubFailed, now: datetime
     ) -> bool:
-        attempts = _attempts(effect)
+        attempts = attempts_of(effect)
         decision = after(failure_of(error), attempts, now)
         due: datetime | None = None
         match decision:
@@ -342,7 +303,7 @@ class Publisher:
                 state, due = EffectState.WANTED, at
                 await self._again(agent, at, now, f"retry:{effect.name}:{attempts}")
             case GiveUp():
-                state, refusals = EffectState.REFUSED, _refusals(effect) + 1
+                state, refusals = EffectState.REFUSED, refusals_of(effect) + 1
                 due = ask_again(refusals, now)  # reconciliation will
                 effect = replace(effect, detail={**effect.detail, REFUSALS: str(refusals)})
             case _:
@@ -374,34 +335,6 @@ class Publisher:
         )
 
 
-def _as_written(effect: Effect) -> Effect:
-    """What was last written is what is wanted now, whatever was wanted meanwhile."""
-    kept = {key: value for key, value in effect.detail.items() if key != REFUSALS}
-    return replace(effect, state=EffectState.DONE, error="", due_at=None, detail=kept)
-
-
-def _done(
-    effect: Effect, posted: Posted, content: str, now: datetime, head: str | None = None
-) -> Effect:
-    """The effect after a write; a new item has to be looked at for doubles once more."""
-    detail = dict(_as_written(effect).detail)
-    if posted.number != effect.number:
-        detail = {"at": now.isoformat()}
-    if head is not None:
-        detail["head"] = head
-    return replace(
-        effect,
-        state=EffectState.DONE,
-        url=posted.url,
-        number=posted.number,
-        content=content,
-        attempts=_attempts(effect),
-        error="",
-        due_at=None,
-        detail=detail,
-    )
-
-
 def _is_due(effect: Effect, view: Report, now: datetime) -> bool:
     """What GitHub has limited waits for its time; what only kept its pace, behind what is urgent,
     does not wait once it is urgent itself."""
@@ -416,27 +349,6 @@ def _refusal(review: Effect | None) -> str:
     return review.error if review is not None and review.state is EffectState.REFUSED else ""
 
 
-def _refusals(effect: Effect) -> int:
-    """How often GitHub has refused it in a row."""
-    return int(effect.detail.get(REFUSALS, "0"))
-
-
-def _attempts(effect: Effect) -> int:
-    """At the present write, with the one just made; what is done begins anew."""
-    return 1 if effect.state is EffectState.DONE else effect.attempts + 1
-
-
 def _was_merged_at(pull: PullRequest, sha: str | None) -> bool:
     """Whether somebody merged this very work before the number of the request was noted."""
     return pull.is_merged and pull.head_sha == sha
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
-
-
-def extra(found: Sequence[Posted], keep: int | None) -> Sequence[Posted]:
-    """All but the one to keep: the one that is known, else the oldest."""
-    known = [posted.number for posted in found]
-    kept = keep if keep in known else (known[0] if known else None)
-    return [posted for posted in found if posted.number != kept]

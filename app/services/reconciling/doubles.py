@@ -10,7 +10,6 @@ from app.core.effects.wanted import check_id, marker
 from app.core.words.messages import check_name
 from app.ports import CheckText, Posted
 from app.services.effects.needs_human_issues import escalation_issues
-from app.services.effects.publisher import extra
 from app.services.reconciling.repairs import Repairs
 from app.services.world import World, repository_of
 
@@ -48,16 +47,16 @@ class Doubles:
             case EffectName.COMMENT:
                 sign = marker(agent.id, EffectName.COMMENT)
                 found = await github.comments(repository, agent.id.issue, sign)
-                return extra(found, effect.number)
+                return _all_but_one(found, effect.number)
             case EffectName.ISSUE:
                 issues = await escalation_issues(
                     self._world, github, repository, agent.repository_id, agent.id.issue
                 )
-                return extra([issue for issue in issues if issue.is_open], effect.number)
+                return _all_but_one([issue for issue in issues if issue.is_open], effect.number)
             case EffectName.CHECK:
                 head = effect.detail.get("head", "")
                 name, external_id = check_name(agent.id.role), check_id(agent.id, head)
-                return extra(
+                return _all_but_one(
                     await github.checks(repository, head, name, external_id), effect.number
                 )
             case EffectName.WORK:
@@ -90,3 +89,10 @@ class Doubles:
                 return
             case EffectName.TRIAGE:
                 return
+
+
+def _all_but_one(found: Sequence[Posted], keep: int | None) -> Sequence[Posted]:
+    """All but the one to keep: the one that is known, else the oldest."""
+    known = [posted.number for posted in found]
+    kept = keep if keep in known else (known[0] if known else None)
+    return [posted for posted in found if posted.number != kept]
