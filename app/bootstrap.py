@@ -116,7 +116,7 @@ from app.services.steering.access import Access
 from app.services.steering.blockers import Blockers
 from app.services.steering.feedback import Feedback
 from app.services.steering.ownership import Overriding
-from app.services.steering.review import ReviewEnds
+from app.services.steering.pull_request_ended import PullRequestEnds
 from app.services.steering.taken_away import EndsByPeople
 from app.services.views import REFUSED_SHOWN_FOR
 from app.services.world import PlanReading, World
@@ -490,13 +490,13 @@ def _services(
     needs_human = NeedsHuman(world)
     config_reviews = ConfigReviews(world, plans)
     overriding = Overriding(world, plans, starting)
-    review_ends = ReviewEnds(world, closing)
+    pull_request_ends = PullRequestEnds(world, closing)
     blockers = Blockers(world, closing)
     routing = Routing(
         world,
         starting,
-        EndsByPeople(world, closing, overriding, review_ends, blockers, needs_human),
-        review_ends,
+        EndsByPeople(world, closing, overriding, pull_request_ends, blockers, needs_human),
+        pull_request_ends,
         commanding,
         hearing,
         feedback,
@@ -508,7 +508,7 @@ def _services(
     looking = Looking(
         world,
         closing,
-        review_ends,
+        pull_request_ends,
         blockers,
         overriding,
         starting,

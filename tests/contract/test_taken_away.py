@@ -10,7 +10,7 @@ from app.core.github.timeline import Mark
 from app.ports import Repository
 from app.services.steering.blockers import Blockers
 from app.services.steering.ownership import Overriding
-from app.services.steering.review import ReviewEnds
+from app.services.steering.pull_request_ended import PullRequestEnds
 from app.services.steering.taken_away import EndsByPeople
 from app.services.world import PlanReading
 from tests.core.strategies import START, after_seconds
@@ -63,9 +63,9 @@ async def looked_at(moves_on: int) -> list[str]:
     around: Any = Surroundings(moves_on)
     nobody: Any = None
     world: Any = SimpleNamespace(store=around, github=around)
-    review_ends, blockers = ReviewEnds(world, around), Blockers(world, around)
+    pull_request_ends, blockers = PullRequestEnds(world, around), Blockers(world, around)
     overriding = Overriding(world, around, nobody)
-    ends = EndsByPeople(world, around, overriding, review_ends, blockers, nobody)
+    ends = EndsByPeople(world, around, overriding, pull_request_ends, blockers, nobody)
     await ends.changed_hands(HERE, 7)
     return list(around.asked)
 

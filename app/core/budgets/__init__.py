@@ -1,0 +1,1 @@
+"""Shared money: budgets and their windows, the ledger of reservations, rates of users."""

@@ -1,0 +1,1 @@
+"""What people can write or press, as values."""

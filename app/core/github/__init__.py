@@ -1,0 +1,1 @@
+"""What GitHub says, as values: deliveries, timelines, comments, checks, patches."""

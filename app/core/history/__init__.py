@@ -1,0 +1,1 @@
+"""Recorded runs: replayed under any limits, and limits suggested from them."""

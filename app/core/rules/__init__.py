@@ -1,0 +1,1 @@
+"""What was decided beforehand: configuration, trust, brakes, protected paths."""

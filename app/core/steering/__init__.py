@@ -1,0 +1,1 @@
+"""What people did, and what follows from it for an agent."""

@@ -1,0 +1,1 @@
+"""Text of others made safe: redacted, visible, defused, quoted."""

@@ -1,0 +1,1 @@
+"""All words of Squadron, for people and for agents."""

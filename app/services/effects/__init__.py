@@ -1,0 +1,1 @@
+"""What stands on GitHub about an agent: one file a kind of effect, and who walks over them."""

@@ -39,7 +39,7 @@ from app.services.configuration.pull_request_check import ConfigReviews
 from app.services.failures import failure_of
 from app.services.starting.start import Order, Starting
 from app.services.steering.feedback import Feedback
-from app.services.steering.review import ReviewEnds
+from app.services.steering.pull_request_ended import PullRequestEnds
 from app.services.steering.taken_away import EndsByPeople
 from app.services.world import World
 
@@ -54,7 +54,7 @@ class Routing:
         world: World,
         starting: Starting,
         ends_by_people: EndsByPeople,
-        review_ends: ReviewEnds,
+        pull_request_ends: PullRequestEnds,
         commanding: Commanding,
         hearing: Hearing,
         feedback: Feedback,
@@ -67,7 +67,7 @@ class Routing:
         self._feedback = feedback
         self._starting = starting
         self._ends_by_people = ends_by_people
-        self._review_ends = review_ends
+        self._pull_request_ends = pull_request_ends
         self._config_reviews = config_reviews
         self._config_trouble = config_trouble
 
@@ -214,7 +214,7 @@ class Routing:
             if agent.pull_request == signal.number:
                 # What was done to the issue came first.
                 await self._ends_by_people.changed_hands(repository, agent.id.issue)
-                await self._review_ends.settle(agent)
+                await self._pull_request_ends.settle(agent)
         # Nobody reviews it any longer.
         await self._ends_by_people.issue_closed(repository, signal.number)
 

@@ -1,0 +1,1 @@
+"""What changes the state of an agent: its work is kept first, then its row moves on."""

@@ -1,0 +1,1 @@
+"""One pass over everything: what no webhook told is found by comparing with GitHub."""

@@ -35,7 +35,7 @@ from app.services.steering.access import Access
 from app.services.steering.blockers import Blockers, may_have_been_closed
 from app.services.steering.feedback import Feedback
 from app.services.steering.ownership import Overriding
-from app.services.steering.review import ReviewEnds
+from app.services.steering.pull_request_ended import PullRequestEnds
 from app.services.world import World, repository_of
 
 OVERLAP: Final = timedelta(minutes=2)
@@ -54,7 +54,7 @@ class Looking:
         self,
         world: World,
         closing: Closing,
-        review_ends: ReviewEnds,
+        pull_request_ends: PullRequestEnds,
         blockers: Blockers,
         overriding: Overriding,
         starting: Starting,
@@ -67,7 +67,7 @@ class Looking:
     ) -> None:
         self._world = world
         self._closing = closing
-        self._review_ends = review_ends
+        self._pull_request_ends = pull_request_ends
         self._blockers = blockers
         self._overriding = overriding
         self._plans = plans
@@ -245,7 +245,7 @@ class Looking:
         self, place: Place, agent: Agent, before: datetime | None = None
     ) -> bool:
         present = await self._present(agent)
-        if present is None or not await self._review_ends.settle(present, before):
+        if present is None or not await self._pull_request_ends.settle(present, before):
             return False
         place.repairs.note("review ended", agent)
         return True

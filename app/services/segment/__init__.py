@@ -1,0 +1,1 @@
+"""One segment of an agent at work: workspace, setup, session, gate, timer, sub-agents."""

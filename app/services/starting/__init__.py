@@ -1,0 +1,1 @@
+"""Whether an agent may start, what it waits for until it may, and its first row."""

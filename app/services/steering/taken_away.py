@@ -13,7 +13,7 @@ from app.services.effects.needs_human import NeedsHuman
 from app.services.moves.closing import Closing
 from app.services.steering.blockers import Blockers
 from app.services.steering.ownership import Overriding
-from app.services.steering.review import ReviewEnds
+from app.services.steering.pull_request_ended import PullRequestEnds
 from app.services.world import World
 
 MOST_LOOKS: Final = 3
@@ -28,14 +28,14 @@ class EndsByPeople:
         world: World,
         closing: Closing,
         overriding: Overriding,
-        review_ends: ReviewEnds,
+        pull_request_ends: PullRequestEnds,
         blockers: Blockers,
         needs_human: NeedsHuman,
     ) -> None:
         self._world = world
         self._closing = closing
         self._overriding = overriding
-        self._review_ends = review_ends
+        self._pull_request_ends = pull_request_ends
         self._blockers = blockers
         self._needs_human = needs_human
 
@@ -86,7 +86,7 @@ class EndsByPeople:
                 if (taken := await self._overriding.taken_away(one, issue))
             ]
             for agent, taken in lost:
-                if not await self._review_ends.settle(agent, _before(taken, issue)):
+                if not await self._pull_request_ends.settle(agent, _before(taken, issue)):
                     await self._closing.cancel(agent, taken.why, since=taken.at)
             if not lost:
                 return

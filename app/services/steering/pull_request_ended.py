@@ -9,7 +9,7 @@ from app.services.moves.closing import Closing
 from app.services.world import World, repository_of
 
 
-class ReviewEnds:
+class PullRequestEnds:
     """Asks GitHub about the pull request of an agent."""
 
     def __init__(self, world: World, closing: Closing) -> None:
