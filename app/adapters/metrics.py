@@ -1,7 +1,7 @@
 """Figures for `/metrics`: of limits, and of the last pass of reconciliation.
 
 Those of limits are counted from the log lines that limits write: one place says what a limit did
-(`services/limitlog.py`); whoever counts listens to it.
+(`services/moves/limit_log.py`); whoever counts listens to it.
 """
 
 import logging

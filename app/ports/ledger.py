@@ -53,7 +53,8 @@ class Cost:
 class Ledger(Protocol):
     """Who holds how much money. Amounts are whole nano-USD; each method is one transaction.
 
-    The arithmetic is that of `core/ledger.py`; over-commit is impossible whatever runs at once.
+    The arithmetic is that of `core/budgets/ledger.py`; over-commit is impossible whatever runs at
+    once.
     All methods raise `StoreUnavailable` when the database does not answer within its bound.
     """
 

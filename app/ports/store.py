@@ -254,7 +254,8 @@ class Pass:
     """Of these: answered with 304, which count against no rate limit."""
     token_requests: int
     put_off: Mapping[str, int]
-    """What had no turn in it, by kind (`services/purse.py`); the passes after it go on there."""
+    """What had no turn in it, by kind (`services/reconciling/request_budget.py`); the passes after
+    it go on there."""
 
 
 class Store(Protocol):

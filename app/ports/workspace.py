@@ -32,7 +32,8 @@ class CheckoutOrder:
     """A pull request to look at: its head is checked out as `branch`, a name of the clone alone,
     and nothing is ever pushed. `default_branch` is then the branch that it is to be merged into."""
     is_squadrons_own: bool = False
-    """Whether Squadron itself writes the work: then no path is protected (`app.core.protected`)."""
+    """Whether Squadron itself writes the work: then no path is protected
+    (`app.core.rules.protected`)."""
 
 
 @dataclass(frozen=True, slots=True)

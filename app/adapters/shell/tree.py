@@ -1,4 +1,4 @@
-"""From the tree of tree-sitter-bash to the nodes of `app.core.shell_line`."""
+"""From the tree of tree-sitter-bash to the nodes of `app.testruns.shell_line`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ports.Ledger` on a database: lock pages and accounts, let `core/ledger.py` judge, write.
+"""`ports.Ledger` on a database: lock pages and accounts, let `core/budgets/ledger.py` judge, write.
 
 All that waits for the ledger shares a transaction (`writer.py`). It locks everything it needs
 before it judges anything, pages before accounts and each in the order of their ids, so two

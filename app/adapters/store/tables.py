@@ -189,8 +189,8 @@ class EffectRow(SQLModel, table=True):
 
 
 class HoldingRow(SQLModel, table=True):
-    """What an agent was granted, and what became of it (`core/ledger.py`). An agent that was
-    refused has a row without a grant."""
+    """What an agent was granted, and what became of it (`core/budgets/ledger.py`). An agent that
+    was refused has a row without a grant."""
 
     __tablename__ = "sq_holdings"
     __table_args__ = (
@@ -372,7 +372,7 @@ class AdaptedRow(SQLModel, table=True):
 
 
 class PaceRow(SQLModel, table=True):
-    """How much of its pace an installation has used (`core/pacing.py`)."""
+    """How much of its pace an installation has used (`core/effects/pacing.py`)."""
 
     __tablename__ = "sq_paces"
 
