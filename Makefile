@@ -41,6 +41,7 @@ crash: install
 
 lint: install
 	$(BIN)/ruff check app tests bench
+	$(BIN)/ruff format --check app tests bench
 	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 

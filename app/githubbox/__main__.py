@@ -56,34 +56,62 @@ def options(arguments: Sequence[str]) -> Options:
     secret = parser.add_mutually_exclusive_group(required=True)
     secret.add_argument("--webhook-secret")
     secret.add_argument("--webhook-secret-file", type=Path)
-    parser.add_argument("--repo", action="append", default=[], type=_repository,
-                        metavar="OWNER/NAME=DIR", help="copied; may be given several times")
-    parser.add_argument("--user", action="append", default=[], type=_user,
-                        metavar="LOGIN=PERMISSION",
-                        help="none, read, triage, write, maintain or admin")
-    parser.add_argument("--record", type=Path, metavar="FILE",
-                        help="append every REST exchange and webhook to FILE as JSON lines")
+    parser.add_argument(
+        "--repo",
+        action="append",
+        default=[],
+        type=_repository,
+        metavar="OWNER/NAME=DIR",
+        help="copied; may be given several times",
+    )
+    parser.add_argument(
+        "--user",
+        action="append",
+        default=[],
+        type=_user,
+        metavar="LOGIN=PERMISSION",
+        help="none, read, triage, write, maintain or admin",
+    )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="append every REST exchange and webhook to FILE as JSON lines",
+    )
     given = parser.parse_args(arguments)
     secret_file: Path | None = given.webhook_secret_file
     webhook_secret = secret_file.read_text().strip() if secret_file else given.webhook_secret
     if not webhook_secret:
         parser.error("the webhook secret is empty")
-    return Options(given.port, given.webhook_url, webhook_secret, tuple(given.repo),
-                   tuple(given.user), given.record)
+    return Options(
+        given.port,
+        given.webhook_url,
+        webhook_secret,
+        tuple(given.repo),
+        tuple(given.user),
+        given.record,
+    )
 
 
 async def serve(chosen: Options, root: Path) -> None:
     """Fill a box, print where it is on the first line of standard output, and serve it until a
     signal ends it."""
     async with Box(
-        root / "repositories", webhook_secret=chosen.webhook_secret,
-        webhook_url=chosen.webhook_url, record=chosen.record,
+        root / "repositories",
+        webhook_secret=chosen.webhook_secret,
+        webhook_url=chosen.webhook_url,
+        record=chosen.record,
     ) as box:
-        server = uvicorn.Server(uvicorn.Config(
-            box.asgi, lifespan="off", log_level="error", access_log=False,
-            date_header=False,  # the box has its own
-            timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        ))
+        server = uvicorn.Server(
+            uvicorn.Config(
+                box.asgi,
+                lifespan="off",
+                log_level="error",
+                access_log=False,
+                date_header=False,  # the box has its own
+                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            )
+        )
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(
                 number, setattr, server, "should_exit", True
@@ -97,11 +125,19 @@ async def serve(chosen: Options, root: Path) -> None:
         key.write_bytes(box.identity.private_key_pem)
         with socket.create_server((HOST, chosen.port)) as listener:
             box.url = f"http://{HOST}:{listener.getsockname()[1]}"
-            print(json.dumps({
-                "url": box.url, "git_url": box.url, "app_id": box.identity.app_id,
-                "private_key_file": str(key), "installation_id": box.identity.installation_id,
-                "users": tokens,
-            }), flush=True)
+            print(
+                json.dumps(
+                    {
+                        "url": box.url,
+                        "git_url": box.url,
+                        "app_id": box.identity.app_id,
+                        "private_key_file": str(key),
+                        "installation_id": box.identity.installation_id,
+                        "users": tokens,
+                    }
+                ),
+                flush=True,
+            )
             await server.serve(sockets=[listener])
 
 

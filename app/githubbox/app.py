@@ -47,8 +47,15 @@ MAX_BODY_BYTES = 10_000_000
 CALLS_PER_HOUR = 15_000
 MAX_UNKNOWN = 1_000
 _MODULES = (
-    graphql, rest_app, rest_checks, rest_comments, rest_issues, rest_labels, rest_pulls,
-    rest_repositories, rest_reviews,
+    graphql,
+    rest_app,
+    rest_checks,
+    rest_comments,
+    rest_issues,
+    rest_labels,
+    rest_pulls,
+    rest_repositories,
+    rest_reviews,
 )
 
 
@@ -77,8 +84,15 @@ class Application:
         self._registration = Registration(
             parts.identity, parts.render, parts.events, parts.webhooks, self._pages
         )
-        self._control = Control(parts.world, parts.identity, parts.render, parts.events,
-                                parts.webhooks, parts.faults, self.perform)
+        self._control = Control(
+            parts.world,
+            parts.identity,
+            parts.render,
+            parts.events,
+            parts.webhooks,
+            parts.faults,
+            self.perform,
+        )
         self._used: dict[str, int] = {}
         self._unknown: list[str] = []
 
@@ -128,7 +142,11 @@ class Application:
             name, world = f"{git['owner']}/{git['repo']}", self._parts.world
             repository = world.repository(name) or world.moved(name)
             return await smarthttp.serve(
-                request, repository, git["service"], self._parts.identity, self._parts.events,
+                request,
+                repository,
+                git["service"],
+                self._parts.identity,
+                self._parts.events,
                 self._parts.world.now(),
             )
         page = await self._registration.answer(request, raw_path)
@@ -153,17 +171,17 @@ class Application:
         if named := _BY_NAME.match(raw_path):
             repository = world.moved(named[1])
             if repository is not None:
-                return f"/repositories/{repository.id}{raw_path[named.end():]}"
+                return f"/repositories/{repository.id}{raw_path[named.end() :]}"
         if issue := _ISSUE.match(raw_path):
             repository = world.repository(issue[1])
             there = repository.transferred.get(int(issue[2])) if repository else None
             if there is not None:
                 target, number = there
-                return f"/repos/{target.full_name}/issues/{number}{raw_path[issue.end():]}"
+                return f"/repos/{target.full_name}/issues/{number}{raw_path[issue.end() :]}"
         if numbered := _BY_ID.match(raw_path):
             for one in world.repositories.values():
                 if one.id == int(numbered[1]):
-                    return f"/repos/{one.full_name}{raw_path[numbered.end():]}"
+                    return f"/repos/{one.full_name}{raw_path[numbered.end() :]}"
         return None
 
     async def _rest(self, request: Request, raw_path: str) -> Response:
@@ -200,8 +218,16 @@ class Application:
         return _conditional(request, reply, headers)
 
     async def perform(
-        self, caller: Caller, method: str, raw_path: str, query: Mapping[str, str],
-        headers: Mapping[str, str], body: Json, rate: Json | None = None, *, silent: bool = False,
+        self,
+        caller: Caller,
+        method: str,
+        raw_path: str,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        body: Json,
+        rate: Json | None = None,
+        *,
+        silent: bool = False,
     ) -> Reply:
         """Carry out one REST call in a caller's name; Refused when GitHub would refuse it."""
         found = self._router.find(method, raw_path)
@@ -211,9 +237,19 @@ class Application:
         route, params = found
         events = self._parts.events.silenced() if silent else self._parts.events
         call = Call(
-            self._parts.world, self._parts.identity, self._parts.render, events,
-            self._parts.webhooks, caller, self._parts.world.now(), raw_path, params, query,
-            headers, body, rate or self._count(None),
+            self._parts.world,
+            self._parts.identity,
+            self._parts.render,
+            events,
+            self._parts.webhooks,
+            caller,
+            self._parts.world.now(),
+            raw_path,
+            params,
+            query,
+            headers,
+            body,
+            rate or self._count(None),
         )
         authorise(call, route.access)
         return await route.handler(call)
@@ -223,8 +259,12 @@ class Application:
         key = authorization or ""
         used = self._used[key] = self._used.get(key, 0) + 1
         reset = self._parts.world.now() + timedelta(hours=1)
-        return {"limit": CALLS_PER_HOUR, "used": used, "remaining": max(0, CALLS_PER_HOUR - used),
-                "reset": int(reset.timestamp())}
+        return {
+            "limit": CALLS_PER_HOUR,
+            "used": used,
+            "remaining": max(0, CALLS_PER_HOUR - used),
+            "reset": int(reset.timestamp()),
+        }
 
 
 async def _body(request: Request) -> object:
@@ -276,23 +316,30 @@ def _refusal(fault: Fault, installation_id: int, now: datetime) -> Refused:
     if fault.kind == "primary_limit":
         reset = now + timedelta(seconds=fault.retry_after or 60)
         return Refused(
-            fault.status, f"API rate limit exceeded for installation ID {installation_id}.",
-            headers=retry | {
-                "X-RateLimit-Limit": str(CALLS_PER_HOUR), "X-RateLimit-Remaining": "0",
+            fault.status,
+            f"API rate limit exceeded for installation ID {installation_id}.",
+            headers=retry
+            | {
+                "X-RateLimit-Limit": str(CALLS_PER_HOUR),
+                "X-RateLimit-Remaining": "0",
                 "X-RateLimit-Used": str(CALLS_PER_HOUR),
-                "X-RateLimit-Reset": str(int(reset.timestamp())), "X-RateLimit-Resource": "core",
+                "X-RateLimit-Reset": str(int(reset.timestamp())),
+                "X-RateLimit-Resource": "core",
             },
         )
     if fault.kind == "secondary_limit":
         return Refused(
-            fault.status, "You have exceeded a secondary rate limit. Please wait a few minutes "
-            "before you try again.", headers=retry,
+            fault.status,
+            "You have exceeded a secondary rate limit. Please wait a few minutes "
+            "before you try again.",
+            headers=retry,
         )
     return Refused(fault.status, "Server Error", headers=retry)
 
 
 async def _drop(send: Send) -> None:
     """Promise an answer and break off; a server then closes the socket."""
-    await send({"type": "http.response.start", "status": 200,
-                "headers": [(b"content-length", b"1")]})
+    await send(
+        {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1")]}
+    )
     raise Dropped("the box dropped the connection, as a fault asked it to")

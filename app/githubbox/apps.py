@@ -26,18 +26,35 @@ CODE_LIFE = timedelta(hours=1)
 MAX_NAME_CHARACTERS = 34
 MAX_STATE_CHARACTERS = 1_000
 _EVENT_NEEDS = {
-    "check_run": "checks", "check_suite": "checks", "issue_comment": "issues",
-    "issue_dependencies": "issues", "issues": "issues", "label": "issues",
-    "pull_request": "pull_requests", "pull_request_review": "pull_requests",
-    "pull_request_review_comment": "pull_requests", "push": "contents", "repository": "metadata",
-    "status": "statuses", "sub_issues": "issues",
+    "check_run": "checks",
+    "check_suite": "checks",
+    "issue_comment": "issues",
+    "issue_dependencies": "issues",
+    "issues": "issues",
+    "label": "issues",
+    "pull_request": "pull_requests",
+    "pull_request_review": "pull_requests",
+    "pull_request_review_comment": "pull_requests",
+    "push": "contents",
+    "repository": "metadata",
+    "status": "statuses",
+    "sub_issues": "issues",
 }
 """What the box can tell of, and the permission that an App needs to hear of it."""
 EVENTS = tuple(_EVENT_NEEDS)
 _LEVELS = ("read", "write", "admin")
 _KEYS = {
-    "name", "url", "hook_attributes", "redirect_url", "callback_urls", "setup_url", "description",
-    "public", "default_events", "default_permissions", "request_oauth_on_install",
+    "name",
+    "url",
+    "hook_attributes",
+    "redirect_url",
+    "callback_urls",
+    "setup_url",
+    "description",
+    "public",
+    "default_events",
+    "default_permissions",
+    "request_oauth_on_install",
     "setup_on_update",
 }
 
@@ -90,7 +107,8 @@ class App:
         fingerprint = "SHA256:" + base64.b64encode(hashlib.sha256(der).digest()).decode()
         self.keys[fingerprint] = public
         pem = key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL,
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.TraditionalOpenSSL,
             serialization.NoEncryption(),
         )
         return fingerprint, pem

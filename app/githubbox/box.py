@@ -57,8 +57,13 @@ class Box:
     """
 
     def __init__(
-        self, root: Path, *, webhook_secret: str, webhook_url: str | None = None,
-        url: str = "http://box.localhost", record: Path | None = None,
+        self,
+        root: Path,
+        *,
+        webhook_secret: str,
+        webhook_url: str | None = None,
+        url: str = "http://box.localhost",
+        record: Path | None = None,
         webhook_transport: httpx.AsyncBaseTransport | None = None,
         permissions: Mapping[str, str] = DEFAULT_PERMISSIONS,
         clock: Callable[[], datetime] = _clock,
@@ -70,15 +75,26 @@ class Box:
         self._recorder = Recorder(record)
         self._render = Render(self.identity, url)
         self.webhooks = Webhooks(
-            self.world, self.faults, secret=webhook_secret, url=webhook_url,
-            installation_id=self.identity.installation_id, transport=webhook_transport,
+            self.world,
+            self.faults,
+            secret=webhook_secret,
+            url=webhook_url,
+            installation_id=self.identity.installation_id,
+            transport=webhook_transport,
             seen=self._recorder.webhook,
         )
         events = Events(self._render, self.webhooks.send)
-        self.asgi = Application(Parts(
-            self.world, self.identity, self._render, events, self.webhooks, self.faults,
-            self._recorder,
-        ))
+        self.asgi = Application(
+            Parts(
+                self.world,
+                self.identity,
+                self._render,
+                events,
+                self.webhooks,
+                self.faults,
+                self._recorder,
+            )
+        )
 
     @property
     def url(self) -> str:
@@ -92,7 +108,9 @@ class Box:
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
         await self.webhooks.close()
@@ -114,15 +132,29 @@ class Box:
         path = self.root / owner_login / f"{name}.git"
         await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
         if await asyncio.to_thread((source / ".git").exists):
-            await output("clone", "--quiet", "--bare", "--no-local", "--", str(source), str(path),
-                         cwd=Path.cwd())
+            await output(
+                "clone",
+                "--quiet",
+                "--bare",
+                "--no-local",
+                "--",
+                str(source),
+                str(path),
+                cwd=Path.cwd(),
+            )
         else:
             await self._import(source, path)
         await asyncio.to_thread(_configure, path)
         head = await output("symbolic-ref", "--short", "HEAD", cwd=path)
         now = self.world.now()
         repository = Repository(
-            self.world.next_id(), owner, name, BareRepository(path), now, now, private,
+            self.world.next_id(),
+            owner,
+            name,
+            BareRepository(path),
+            now,
+            now,
+            private,
             default_branch=head.strip(),
             labels=[Label(self.world.next_id(), *one) for one in _LABELS],
         )
@@ -133,8 +165,9 @@ class Box:
         """One commit on `main` with everything that lies in a plain directory."""
         await output("init", "--quiet", "--bare", "--initial-branch=main", str(path), cwd=self.root)
         bare = BareRepository(path)
-        await output("--git-dir", str(path), "--work-tree", ".", "add", "--all", "--force", ".",
-                     cwd=source)
+        await output(
+            "--git-dir", str(path), "--work-tree", ".", "add", "--all", "--force", ".", cwd=source
+        )
         tree = (await output("write-tree", cwd=path)).strip()
         commit = await bare.commit_tree(
             tree, [], "Initial commit", "Box", "box@users.noreply.github.com"

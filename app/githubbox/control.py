@@ -30,15 +30,29 @@ POLL_SECONDS = 0.01
 
 class Perform(Protocol):
     def __call__(
-        self, caller: Caller, method: str, raw_path: str, query: Mapping[str, str],
-        headers: Mapping[str, str], body: Json, rate: Json | None = None, *, silent: bool = False,
+        self,
+        caller: Caller,
+        method: str,
+        raw_path: str,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        body: Json,
+        rate: Json | None = None,
+        *,
+        silent: bool = False,
     ) -> Awaitable[Reply]: ...
 
 
 class Control:
     def __init__(
-        self, world: World, identity: Identity, render: Render, events: Events,
-        webhooks: Webhooks, faults: Faults, perform: Perform,
+        self,
+        world: World,
+        identity: Identity,
+        render: Render,
+        events: Events,
+        webhooks: Webhooks,
+        faults: Faults,
+        perform: Perform,
     ) -> None:
         self._world, self._identity, self._render = world, identity, render
         self._events, self._webhooks, self._faults = events, webhooks, faults
@@ -175,8 +189,16 @@ class Control:
             git = await parent.git.copied(parent.git.path.parents[1] / f"{name}.git")
         now = self._world.now()
         self._world.repositories[name.lower()] = Repository(
-            self._world.next_id(), owner, parent.name, git, now, now, parent.private,
-            installed=False, default_branch=parent.default_branch, parent=parent,
+            self._world.next_id(),
+            owner,
+            parent.name,
+            git,
+            now,
+            now,
+            parent.private,
+            installed=False,
+            default_branch=parent.default_branch,
+            parent=parent,
         )
         return {"full_name": name}
 
@@ -199,8 +221,13 @@ class Control:
         path, _, query = str(body["path"]).partition("?")
         try:
             reply = await self._perform(
-                self._caller(body), str(body["method"]), path, dict(parse_qsl(query)), {},
-                body.get("body") or {}, silent=True,
+                self._caller(body),
+                str(body["method"]),
+                path,
+                dict(parse_qsl(query)),
+                {},
+                body.get("body") or {},
+                silent=True,
             )
         except Refused as refused:
             return {"status": refused.status, "body": refused.body}
@@ -218,8 +245,13 @@ class Control:
             return {}
         if identifier not in [one["identifier"] for one in check.actions]:
             raise ValueError(f"check run {check.id} has no action {identifier!r}")
-        await self._events.check_run("requested_action", repository, check, sender,
-                                     requested_action={"identifier": identifier})
+        await self._events.check_run(
+            "requested_action",
+            repository,
+            check,
+            sender,
+            requested_action={"identifier": identifier},
+        )
         return {}
 
     async def _foreign_check(self, body: Json) -> Json:
@@ -231,9 +263,15 @@ class Control:
         sender = self._identity.other_app(app).bot
         now = self._world.now()
         check = CheckRun(
-            self._world.next_id(), str(body["name"]), sha, "completed", now,
-            conclusion=str(body["conclusion"]), completed_at=now,
-            title=str(body.get("title", body["name"])), summary=str(body.get("summary", "")),
+            self._world.next_id(),
+            str(body["name"]),
+            sha,
+            "completed",
+            now,
+            conclusion=str(body["conclusion"]),
+            completed_at=now,
+            title=str(body.get("title", body["name"])),
+            summary=str(body.get("summary", "")),
             app_slug=app,
         )
         repository.suites.setdefault(sha, self._world.next_id())
@@ -260,9 +298,14 @@ class Control:
         target.issues[moved.number] = moved
         repository.transferred[issue.number] = target, moved.number
         self._events.issues(
-            "transferred", repository, issue, self._user(body),
-            changes={"new_issue": self._render.issue(target, moved),
-                     "new_repository": self._render.repository(target)},
+            "transferred",
+            repository,
+            issue,
+            self._user(body),
+            changes={
+                "new_issue": self._render.issue(target, moved),
+                "new_repository": self._render.repository(target),
+            },
         )
         return {"number": moved.number}
 

@@ -15,8 +15,14 @@ from typing import Literal, get_args
 from app.githubbox.state import Json
 
 RestKind = Literal[
-    "error", "timeout", "primary_limit", "secondary_limit", "slow", "unauthorized",
-    "token_expired", "order",
+    "error",
+    "timeout",
+    "primary_limit",
+    "secondary_limit",
+    "slow",
+    "unauthorized",
+    "token_expired",
+    "order",
 ]
 HookKind = Literal["lost", "doubled", "late", "shuffled", "unreachable"]
 REST_KINDS: tuple[RestKind, ...] = get_args(RestKind)
@@ -52,10 +58,17 @@ class Fault:
 
     def describe(self) -> Json:
         return {
-            "id": self.id, "kind": self.kind, "method": self.method.pattern,
-            "path": self.path.pattern, "event": self.event.pattern, "status": self.status,
-            "phase": "after" if self.after else "before", "seconds": self.seconds,
-            "retry_after": self.retry_after, "remaining": self.remaining, "fired": self.fired,
+            "id": self.id,
+            "kind": self.kind,
+            "method": self.method.pattern,
+            "path": self.path.pattern,
+            "event": self.event.pattern,
+            "status": self.status,
+            "phase": "after" if self.after else "before",
+            "seconds": self.seconds,
+            "retry_after": self.retry_after,
+            "remaining": self.remaining,
+            "fired": self.fired,
         }
 
 
@@ -69,8 +82,19 @@ class Faults:
     def add(self, description: Json) -> Fault:
         """Switch a fault on. Keys: kind, method, path, event, status, phase, seconds, retry_after,
         count, order, body; only `kind` is needed. BadFault for anything else."""
-        known = {"kind", "method", "path", "event", "status", "phase", "seconds", "retry_after",
-                 "count", "order", "body"}
+        known = {
+            "kind",
+            "method",
+            "path",
+            "event",
+            "status",
+            "phase",
+            "seconds",
+            "retry_after",
+            "count",
+            "order",
+            "body",
+        }
         if unknown := set(description) - known:
             raise BadFault(f"unknown keys {sorted(unknown)}; known are {sorted(known)}")
         kinds: dict[object, RestKind | HookKind] = {name: name for name in REST_KINDS + HOOK_KINDS}
@@ -81,12 +105,17 @@ class Faults:
         if phase not in ("before", "after"):
             raise BadFault(f"phase is {phase!r}; it is before or after")
         fault = Fault(
-            next(self._ids), kind,
-            _pattern(description, "method"), _pattern(description, "path"),
+            next(self._ids),
+            kind,
+            _pattern(description, "method"),
+            _pattern(description, "path"),
             _pattern(description, "event"),
-            _whole(description, "status") or _default_status(kind), phase == "after",
-            _seconds(description), _whole(description, "retry_after"),
-            _whole(description, "count"), str(description.get("order", "")),
+            _whole(description, "status") or _default_status(kind),
+            phase == "after",
+            _seconds(description),
+            _whole(description, "retry_after"),
+            _whole(description, "count"),
+            str(description.get("order", "")),
             description.get("body") or {},
         )
         self._faults.append(fault)
@@ -101,17 +130,18 @@ class Faults:
     def for_call(self, method: str, path: str) -> Fault | None:
         """The fault that this REST or git call meets; meeting it uses it up by one."""
         return self._take(
-            lambda one: one.kind in REST_KINDS
-            and one.method.fullmatch(method) is not None
-            and one.path.search(path) is not None
+            lambda one: (
+                one.kind in REST_KINDS
+                and one.method.fullmatch(method) is not None
+                and one.path.search(path) is not None
+            )
         )
 
     def for_webhook(self, event: str, action: str | None) -> Fault | None:
         """The fault that this webhook meets; `event` of a fault may also be `event.action`."""
         names = [event, f"{event}.{action}"]
         return self._take(
-            lambda one: one.kind in HOOK_KINDS
-            and any(one.event.fullmatch(name) for name in names)
+            lambda one: one.kind in HOOK_KINDS and any(one.event.fullmatch(name) for name in names)
         )
 
     def _take(self, matches: Callable[[Fault], bool]) -> Fault | None:

@@ -92,8 +92,13 @@ async def run(
 ) -> tuple[int, bytes, bytes]:
     """Run git to its end, at most MAX_GIT_SECONDS: exit code, standard output, standard error."""
     process = await asyncio.create_subprocess_exec(
-        "git", *arguments, cwd=cwd, env=environment() | (extra or {}), start_new_session=True,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        "git",
+        *arguments,
+        cwd=cwd,
+        env=environment() | (extra or {}),
+        start_new_session=True,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
     try:
@@ -112,8 +117,9 @@ async def end(process: asyncio.subprocess.Process) -> None:
         await process.wait()
 
 
-async def output(*arguments: str, cwd: Path, stdin: bytes = b"",
-                 extra: dict[str, str] | None = None) -> str:
+async def output(
+    *arguments: str, cwd: Path, stdin: bytes = b"", extra: dict[str, str] | None = None
+) -> str:
     """Standard output of a git command that has to succeed; GitFailed otherwise."""
     code, out, error = await run(*arguments, cwd=cwd, stdin=stdin, extra=extra)
     if code != 0:
@@ -129,8 +135,9 @@ class BareRepository:
         self.lock = asyncio.Lock()
         self._comparisons: dict[tuple[str, str], Comparison] = {}
 
-    async def _git(self, *arguments: str, stdin: bytes = b"",
-                   extra: dict[str, str] | None = None) -> str:
+    async def _git(
+        self, *arguments: str, stdin: bytes = b"", extra: dict[str, str] | None = None
+    ) -> str:
         return await output(*arguments, cwd=self.path, stdin=stdin, extra=extra)
 
     async def refs(self) -> dict[str, str]:
@@ -146,18 +153,27 @@ class BareRepository:
         known = [f"refs/heads/{name}", f"refs/tags/{name}", f"refs/{name}", name]
         for candidate in known if not _SHA.fullmatch(name) else [name]:
             code, out, _ = await run(
-                "rev-parse", "--verify", "--quiet", "--end-of-options", candidate + "^{commit}",
+                "rev-parse",
+                "--verify",
+                "--quiet",
+                "--end-of-options",
+                candidate + "^{commit}",
                 cwd=self.path,
             )
             if code == 0:
                 return out.decode().strip().splitlines()[-1]
         return None
 
-    async def log(self, *revisions: str, limit: int = 250, path: str | None = None
-                  ) -> tuple[Commit, ...]:
+    async def log(
+        self, *revisions: str, limit: int = 250, path: str | None = None
+    ) -> tuple[Commit, ...]:
         """Commits, newest first; `revisions` are SHAs or `^SHA`."""
         listing = await self._git(
-            "log", f"--max-count={limit}", f"--format={_COMMIT_FORMAT}", *revisions, "--",
+            "log",
+            f"--max-count={limit}",
+            f"--format={_COMMIT_FORMAT}",
+            *revisions,
+            "--",
             *([path] if path else []),
         )
         return tuple(_commit(record) for record in listing.split("\x1e")[1:])
@@ -203,8 +219,9 @@ class BareRepository:
         return found
 
     async def _entries(self, sha: str, path: str) -> list[Entry]:
-        listing = await self._git("ls-tree", "-z", "--long", "--full-tree", sha, "--",
-                                  *([path] if path else []))
+        listing = await self._git(
+            "ls-tree", "-z", "--long", "--full-tree", sha, "--", *([path] if path else [])
+        )
         entries = []
         for line in listing.split("\0")[:-1]:
             meta, _, name = line.partition("\t")
@@ -271,7 +288,12 @@ def _commit(record: str) -> Commit:
 
 
 _STATUS = {
-    "A": "added", "D": "removed", "M": "modified", "T": "changed", "R": "renamed", "C": "copied"
+    "A": "added",
+    "D": "removed",
+    "M": "modified",
+    "T": "changed",
+    "R": "renamed",
+    "C": "copied",
 }
 
 
@@ -287,8 +309,9 @@ def _file_changes(raw: str, patch: str) -> tuple[FileChange, ...]:
             _, _, _, blob, letter = field.split()
             renamed = letter[0] in "RC"
             previous = fields[position + 1] if renamed else None
-            heads.append((letter[0], blob, fields[position + 2 if renamed else position + 1],
-                          previous))
+            heads.append(
+                (letter[0], blob, fields[position + 2 if renamed else position + 1], previous)
+            )
             position += 3 if renamed else 2
         else:
             added, deleted, name = field.split("\t", 2)
@@ -301,8 +324,17 @@ def _file_changes(raw: str, patch: str) -> tuple[FileChange, ...]:
         text = next(texts, "")
         if letter == "T":  # git shows a changed file type as a removal and an addition
             text = next(texts, "")
-        changes.append(FileChange(path, previous, None if blob == NOTHING else blob,
-                                  _STATUS[letter], plus, minus, _hunks(text)))
+        changes.append(
+            FileChange(
+                path,
+                previous,
+                None if blob == NOTHING else blob,
+                _STATUS[letter],
+                plus,
+                minus,
+                _hunks(text),
+            )
+        )
     return tuple(changes)
 
 

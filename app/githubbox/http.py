@@ -28,13 +28,21 @@ Item = TypeVar("Item")
 class Refused(Exception):
     """The call is answered with an error in GitHub's shape."""
 
-    def __init__(self, status: int, message: str, errors: Sequence[Json | str] = (),
-                 headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        errors: Sequence[Json | str] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.headers = headers or {}
-        self.body: Json = {"message": message, "documentation_url": DOCUMENTATION,
-                           "status": str(status)}
+        self.body: Json = {
+            "message": message,
+            "documentation_url": DOCUMENTATION,
+            "status": str(status),
+        }
         if errors:
             self.body["errors"] = list(errors)
 
@@ -91,8 +99,12 @@ class Fields:
         value = self.body.get(name)
         if value is None or isinstance(value, str):
             if value is not None and len(value) > limit:
-                raise invalid(self.resource, name, "custom",
-                              f"{name} is too long (maximum is {limit} characters)")
+                raise invalid(
+                    self.resource,
+                    name,
+                    "custom",
+                    f"{name} is too long (maximum is {limit} characters)",
+                )
             return value
         raise self._wrong_type(name, "a string")
 

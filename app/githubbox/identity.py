@@ -19,8 +19,13 @@ TOKEN_LIFE = timedelta(hours=1)
 MAX_JWT_LIFE = timedelta(minutes=10)
 CLOCK_SKEW = timedelta(seconds=60)
 DEFAULT_PERMISSIONS: Mapping[str, str] = {
-    "checks": "write", "contents": "write", "issues": "write", "members": "read",
-    "metadata": "read", "pull_requests": "write", "statuses": "write",
+    "checks": "write",
+    "contents": "write",
+    "issues": "write",
+    "members": "read",
+    "metadata": "read",
+    "pull_requests": "write",
+    "statuses": "write",
 }
 _LEVELS = {"read": 1, "write": 2, "admin": 3}
 
@@ -113,9 +118,17 @@ class Identity:
         app_id = self.world.next_id()
         self.installation_id = self.world.next_id()
         bot = self.world.add_user(f"{SLUG}[bot]", kind="Bot")
-        self.app = self.apps.add(App(
-            app_id, "Squadron in the box", SLUG, "http://box.localhost", bot, None, permissions,
-        ))
+        self.app = self.apps.add(
+            App(
+                app_id,
+                "Squadron in the box",
+                SLUG,
+                "http://box.localhost",
+                bot,
+                None,
+                permissions,
+            )
+        )
         _, self.private_key_pem = self.app.add_key(first_key())
 
     @property
@@ -160,10 +173,18 @@ class Identity:
         if found is not None:
             return found
         bot = self.world.add_user(f"{slug}[bot]", kind="Bot")
-        return self.apps.add(App(
-            self.world.next_id(), slug, slug, "http://ci.localhost", bot, None,
-            {"checks": "write", "metadata": "read"}, ("check_run",),
-        ))
+        return self.apps.add(
+            App(
+                self.world.next_id(),
+                slug,
+                slug,
+                "http://ci.localhost",
+                bot,
+                None,
+                {"checks": "write", "metadata": "read"},
+                ("check_run",),
+            )
+        )
 
     def user_token(self, user: User) -> str:
         """A new personal token of that person."""
@@ -172,7 +193,10 @@ class Identity:
         return token
 
     def installation_token(
-        self, permissions: Mapping[str, str], repository_ids: frozenset[int] | None, long: bool,
+        self,
+        permissions: Mapping[str, str],
+        repository_ids: frozenset[int] | None,
+        long: bool,
         further: int | None,
     ) -> tuple[str, AsInstallation]:
         """A new token of an installation, in GitHub's long or its short shape; `further`: which,
@@ -238,7 +262,10 @@ class Identity:
 def _verified(token: str, key: rsa.RSAPublicKey) -> Json | None:
     try:
         return jwt.decode(
-            token, key, algorithms=["RS256"], leeway=CLOCK_SKEW.total_seconds(),
+            token,
+            key,
+            algorithms=["RS256"],
+            leeway=CLOCK_SKEW.total_seconds(),
             options={"require": ["exp", "iat", "iss"], "verify_exp": False, "verify_iat": False},
         )
     except jwt.InvalidTokenError:

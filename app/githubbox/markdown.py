@@ -36,8 +36,9 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _html(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict,
-          env: EnvType) -> str:
+def _html(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
     """Drop comments, keep a few harmless tags, show everything else as the text that it is."""
     content = _COMMENT.sub("", tokens[index].content)
     kept, position = [], 0
@@ -47,8 +48,9 @@ def _html(self: RendererHTML, tokens: Sequence[Token], index: int, options: Opti
     return "".join([*kept, escape(content[position:])])
 
 
-def _text(self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict,
-          env: EnvType) -> str:
+def _text(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
     text = tokens[index].content
     if index == 0:
         text = _TASK.get(text[:4], text[:4]) + text[4:]

@@ -117,8 +117,11 @@ class Moods:
         """The installation of the account that is named (`owner`); None: the first one."""
         if body.get("owner") is None:
             return None
-        found = (number for number, owner in self._identity.further.items()
-                 if owner.login.lower() == str(body["owner"]).lower())
+        found = (
+            number
+            for number, owner in self._identity.further.items()
+            if owner.login.lower() == str(body["owner"]).lower()
+        )
         number = next(found, None)
         if number is None:
             raise ValueError(f"{body['owner']!r} has no installation of its own")

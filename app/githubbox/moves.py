@@ -43,12 +43,20 @@ async def moved(
         repository.pushed_at = now
         await events.push(repository, ref, old, new, who)
         if ref.startswith("refs/heads/"):
-            await _pulls_follow(repository, ref.removeprefix("refs/heads/"), old, new, events, who,
-                                now)
+            await _pulls_follow(
+                repository, ref.removeprefix("refs/heads/"), old, new, events, who, now
+            )
 
 
-async def _pulls_follow(repository: Repository, branch: str, old: str, new: str, events: Events,
-                        who: User, now: datetime) -> None:
+async def _pulls_follow(
+    repository: Repository,
+    branch: str,
+    old: str,
+    new: str,
+    events: Events,
+    who: User,
+    now: datetime,
+) -> None:
     """Those of the repository whose branch it is, and of the one that this is a fork of."""
     parent = repository.parent
     upstream = [(parent, *pair) for pair in parent.pulls()] if parent else []
@@ -66,9 +74,7 @@ async def _pulls_follow(repository: Repository, branch: str, old: str, new: str,
             pull.last_head_sha = new
             await into.git.set_pull(issue.number, new)
             issue.updated_at = now
-            await events.pull_request(
-                "synchronize", into, issue, pull, who, before=old, after=new
-            )
+            await events.pull_request("synchronize", into, issue, pull, who, before=old, after=new)
         elif into is repository and pull.base == branch and new != NOTHING:
             head = await pull.head_sha(repository)
             if head and await repository.git.contains(new, head):
@@ -76,8 +82,15 @@ async def _pulls_follow(repository: Repository, branch: str, old: str, new: str,
                 await merged(repository, issue, pull, new, events, who, now)
 
 
-async def merged(repository: Repository, issue: Issue, pull: Pull, commit: str, events: Events,
-                 who: User, now: datetime) -> None:
+async def merged(
+    repository: Repository,
+    issue: Issue,
+    pull: Pull,
+    commit: str,
+    events: Events,
+    who: User,
+    now: datetime,
+) -> None:
     """The pull request's work is on its base now: it is closed, and so is what it fixes."""
     pull.merged_at, pull.merged_by, pull.merge_commit_sha = now, who, commit
     shut(issue, who, now)

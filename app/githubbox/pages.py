@@ -26,8 +26,14 @@ from app.githubbox.state import CheckRun, Issue, Label, Pull, Repository, World
 MAX_SHOWN_BYTES = 200_000
 _RESERVED = {"repos", "app", "installation", "users", "rate_limit", "app-manifests", "_box"}
 _ICONS = {
-    "success": "✓", "failure": "✗", "timed_out": "✗", "cancelled": "⊘", "action_required": "!",
-    "neutral": "▪", "skipped": "▪", "stale": "▪",
+    "success": "✓",
+    "failure": "✗",
+    "timed_out": "✗",
+    "cancelled": "⊘",
+    "action_required": "!",
+    "neutral": "▪",
+    "skipped": "▪",
+    "stale": "▪",
 }
 
 
@@ -43,8 +49,11 @@ class Pages:
     def __init__(self, world: World, render: Render) -> None:
         self._world, self._render = world, render
         self._templates = jinja2.Environment(
-            loader=jinja2.PackageLoader("app.githubbox"), autoescape=True, trim_blocks=True,
-            lstrip_blocks=True, undefined=jinja2.StrictUndefined,
+            loader=jinja2.PackageLoader("app.githubbox"),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            undefined=jinja2.StrictUndefined,
         )
         self._templates.filters |= {"ago": self._ago, "ink": ink, "diff": diff_lines}
         self._templates.globals |= {"icon": icon, "avatar": self._avatar}
@@ -69,8 +78,12 @@ class Pages:
         path = unquote(raw_path)
         person = self._world.user(path.strip("/"))
         if person:
-            return self._page(self._templates.get_template("person.html").render(
-                person=person, repositories=self._world.repositories.values()), live)
+            return self._page(
+                self._templates.get_template("person.html").render(
+                    person=person, repositories=self._world.repositories.values()
+                ),
+                live,
+            )
         for pattern, view in self._views:
             match = pattern.fullmatch(path)
             if match is None or match["owner"] in _RESERVED:
@@ -87,8 +100,11 @@ class Pages:
 
     @staticmethod
     def _page(text: str, live: bool, status: int = 200) -> Response:
-        headers = {"Content-Security-Policy":
-                   "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"}
+        headers = {
+            "Content-Security-Policy": (
+                "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'"
+            )
+        }
         if live:
             headers["Refresh"] = "2"
         return Response(text, status, headers, "text/html")
@@ -96,7 +112,8 @@ class Pages:
     async def _index(self) -> str:
         return self._templates.get_template("index.html").render(
             repositories=self._world.repositories.values(),
-            people=self._world.users.values(), url=self._render.url,
+            people=self._world.users.values(),
+            url=self._render.url,
         )
 
     async def _repository(self, view: View) -> str:
@@ -104,11 +121,17 @@ class Pages:
         refs = await repository.git.refs()
         branches = [
             (ref.removeprefix("refs/heads/"), await repository.git.commit(sha))
-            for ref, sha in refs.items() if ref.startswith("refs/heads/")
+            for ref, sha in refs.items()
+            if ref.startswith("refs/heads/")
         ]
         newest = sorted(repository.issues.values(), key=lambda one: -one.number)
-        return self._show(repository, "repository.html", issues=newest, branches=branches,
-                          checks=_latest_checks(repository))
+        return self._show(
+            repository,
+            "repository.html",
+            issues=newest,
+            branches=branches,
+            checks=_latest_checks(repository),
+        )
 
     async def _thread(self, view: View) -> str | None:
         """An issue or a pull request: one page, as they are one thing to GitHub."""
@@ -123,20 +146,31 @@ class Pages:
             heads = {pull.last_head_sha}
         else:
             pulls = [
-                (other, other.pull) for other in repository.issues.values()
+                (other, other.pull)
+                for other in repository.issues.values()
                 if other.pull and issue in closes(repository, other.body or "")
             ]
             linked = [other for other, _ in pulls]
             heads = await _heads_of(repository, issue, pulls)
         mention = re.compile(rf"#{issue.number}\b")
         mentions = [
-            other for other in repository.issues.values()
-            if other is not issue and other not in linked
+            other
+            for other in repository.issues.values()
+            if other is not issue
+            and other not in linked
             and mention.search(f"{other.title}\n{other.body or ''}")
         ]
         checks = [one for one in _latest_checks(repository) if one.head_sha in heads]
-        return self._show(repository, "thread.html", issue=issue, pull=pull, changes=changes,
-                          linked=linked, mentions=mentions, checks=checks)
+        return self._show(
+            repository,
+            "thread.html",
+            issue=issue,
+            pull=pull,
+            changes=changes,
+            linked=linked,
+            mentions=mentions,
+            checks=checks,
+        )
 
     async def _run(self, view: View) -> str | None:
         check = view.repository.checks.get(int(view.rest["number"]))
@@ -151,8 +185,13 @@ class Pages:
             return None
         commit = await git.commit(sha)
         files = await git.changes(commit.parents[0] if commit.parents else EMPTY_TREE, sha)
-        return self._show(view.repository, "commit.html", commits=[commit], files=files,
-                          title=commit.message.partition("\n")[0])
+        return self._show(
+            view.repository,
+            "commit.html",
+            commits=[commit],
+            files=files,
+            title=commit.message.partition("\n")[0],
+        )
 
     async def _compare(self, view: View) -> str | None:
         git = view.repository.git
@@ -160,8 +199,13 @@ class Pages:
         if base is None or head is None:
             return None
         changes = await git.compare(base, head)
-        return self._show(view.repository, "commit.html", commits=changes.commits,
-                          files=changes.files, title=f"{view.rest['base']}...{view.rest['head']}")
+        return self._show(
+            view.repository,
+            "commit.html",
+            commits=changes.commits,
+            files=changes.files,
+            title=f"{view.rest['base']}...{view.rest['head']}",
+        )
 
     async def _blob(self, view: View) -> str | None:
         git = view.repository.git
@@ -170,8 +214,12 @@ class Pages:
         if len(entries) != 1 or entries[0].kind != "blob":
             return None
         content = (await git.blob(entries[0].sha))[:MAX_SHOWN_BYTES]
-        return self._show(view.repository, "blob.html", path=view.rest["path"],
-                          text=content.decode(errors="replace"))
+        return self._show(
+            view.repository,
+            "blob.html",
+            path=view.rest["path"],
+            text=content.decode(errors="replace"),
+        )
 
     def _show(self, repository: Repository, template: str, **values: object) -> str:
         base = f"/{repository.full_name}"

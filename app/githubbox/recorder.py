@@ -19,10 +19,25 @@ class Recorder:
     def __init__(self, path: Path | None) -> None:
         self._file: TextIO | None = path.open("a", encoding="utf-8") if path else None
 
-    def exchange(self, method: str, path: str, query: dict[str, str], request: object,
-                 status: int, response: object) -> None:
-        self._write({"method": method, "path": path, "query": query, "request": request,
-                     "status": status, "response": response})
+    def exchange(
+        self,
+        method: str,
+        path: str,
+        query: dict[str, str],
+        request: object,
+        status: int,
+        response: object,
+    ) -> None:
+        self._write(
+            {
+                "method": method,
+                "path": path,
+                "query": query,
+                "request": request,
+                "status": status,
+                "response": response,
+            }
+        )
 
     def webhook(self, event: str, payload: Json) -> None:
         self._write({"webhook": event, "action": payload.get("action"), "payload": payload})

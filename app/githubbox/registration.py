@@ -38,7 +38,12 @@ Form = Mapping[str, str]
 
 class Registration:
     def __init__(
-        self, identity: Identity, render: Render, events: Events, webhooks: Webhooks, pages: Pages,
+        self,
+        identity: Identity,
+        render: Render,
+        events: Events,
+        webhooks: Webhooks,
+        pages: Pages,
     ) -> None:
         self._identity, self._render, self._events = identity, render, events
         self._webhooks, self._pages = webhooks, pages
@@ -55,8 +60,12 @@ class Registration:
         if request.method == "POST" and place["install"] == "/installations":
             return self._install(app)
         if request.method == "GET" and place["install"] != "/installations":
-            return self._pages.page("app.html", app=app, is_installed=app is self._identity.app,
-                                    repositories=self._identity.world.repositories.values())
+            return self._pages.page(
+                "app.html",
+                app=app,
+                is_installed=app is self._identity.app,
+                repositories=self._identity.world.repositories.values(),
+            )
         return None
 
     async def _register(self, request: Request, account: str | None, asks: bool) -> Response:
@@ -75,18 +84,34 @@ class Registration:
         if not asks and problem is None:
             return self._created(manifest, name, owner, state)
         return self._pages.page(
-            "register.html", 200 if asks else 422, manifest=manifest, text=form["manifest"],
-            name=name, most=MAX_NAME_CHARACTERS, owner=owner, state=state, problem=problem,
+            "register.html",
+            200 if asks else 422,
+            manifest=manifest,
+            text=form["manifest"],
+            name=name,
+            most=MAX_NAME_CHARACTERS,
+            owner=owner,
+            state=state,
+            problem=problem,
             action=request.url.path.removesuffix("/new"),
         )
 
     def _created(self, manifest: Manifest, name: str, owner: User, state: str) -> Response:
         world, slug = self._identity.world, slug_of(name)
-        app = self._identity.apps.add(App(
-            world.next_id(), name, slug, manifest.url,
-            world.add_user(f"{slug}[bot]", kind="Bot"), owner, manifest.permissions,
-            manifest.events, manifest.hook_url, secrets.token_hex(20),
-        ))
+        app = self._identity.apps.add(
+            App(
+                world.next_id(),
+                name,
+                slug,
+                manifest.url,
+                world.add_user(f"{slug}[bot]", kind="Bot"),
+                owner,
+                manifest.permissions,
+                manifest.events,
+                manifest.hook_url,
+                secrets.token_hex(20),
+            )
+        )
         code = self._identity.apps.code_for(app, world.now())
         mark = "&" if "?" in manifest.redirect_url else "?"
         query = urlencode({"code": code} | ({"state": state} if state else {}))

@@ -72,7 +72,10 @@ class Render:
         return f"{self.url}/repos/{repository.full_name}{quote(rest, safe=_URL_CHARACTERS)}"
 
     def example(
-        self, operation: str, names: Mapping[str, str] | None = None, *inside: str | int,
+        self,
+        operation: str,
+        names: Mapping[str, str] | None = None,
+        *inside: str | int,
         status: str = "200",
     ) -> Json:
         """Plain values of an official answer, or of what is `inside` it, with `names` replaced."""
@@ -109,12 +112,26 @@ class Render:
 
     def public_user(self, user: User, repositories: int) -> Json:
         """The account's own page, as GET /users/{username} shows it."""
-        return self.example("GET /users/{username}") | self.user(user) | {
-            "name": user.login, "company": None, "blog": "", "location": None, "email": None,
-            "hireable": None, "bio": None, "twitter_username": None,
-            "public_repos": repositories, "public_gists": 0, "followers": 0, "following": 0,
-            "created_at": instant(user.created_at), "updated_at": instant(user.created_at),
-        }
+        return (
+            self.example("GET /users/{username}")
+            | self.user(user)
+            | {
+                "name": user.login,
+                "company": None,
+                "blog": "",
+                "location": None,
+                "email": None,
+                "hireable": None,
+                "bio": None,
+                "twitter_username": None,
+                "public_repos": repositories,
+                "public_gists": 0,
+                "followers": 0,
+                "following": 0,
+                "created_at": instant(user.created_at),
+                "updated_at": instant(user.created_at),
+            }
+        )
 
     def team_membership(self, org: str, slug: str, login: str) -> Json:
         """That somebody is in a team; the box knows no maintainers and no invitations."""
@@ -184,22 +201,37 @@ class Render:
         full_name = repository.full_name
         open_issues = sum(issue.state == "open" for issue in repository.issues.values())
         body = self.example(f"GET {REPO}", {_EXAMPLE_REPOSITORY: full_name}) | {
-            "id": repository.id, "node_id": f"R_{repository.id}",
-            "name": repository.name, "full_name": full_name,
+            "id": repository.id,
+            "node_id": f"R_{repository.id}",
+            "name": repository.name,
+            "full_name": full_name,
             "owner": self.user(repository.owner),
             "private": repository.private,
             "fork": repository.parent is not None,
             "visibility": "private" if repository.private else "public",
-            "description": None, "homepage": None, "language": None, "license": None,
-            "mirror_url": None, "topics": [], "is_template": False,
+            "description": None,
+            "homepage": None,
+            "language": None,
+            "license": None,
+            "mirror_url": None,
+            "topics": [],
+            "is_template": False,
             "clone_url": f"{self.git_url}/{full_name}.git",
             "git_url": f"{self.git_url}/{full_name}.git",
             "svn_url": f"{self.url}/{full_name}",
-            "archived": repository.archived, "has_issues": repository.has_issues,
+            "archived": repository.archived,
+            "has_issues": repository.has_issues,
             "default_branch": repository.default_branch,
-            "forks": 0, "forks_count": 0, "stargazers_count": 0, "watchers": 0,
-            "watchers_count": 0, "size": 0, "network_count": 0, "subscribers_count": 0,
-            "open_issues": open_issues, "open_issues_count": open_issues,
+            "forks": 0,
+            "forks_count": 0,
+            "stargazers_count": 0,
+            "watchers": 0,
+            "watchers_count": 0,
+            "size": 0,
+            "network_count": 0,
+            "subscribers_count": 0,
+            "open_issues": open_issues,
+            "open_issues_count": open_issues,
             "allow_rebase_merge": False,
             "created_at": instant(repository.created_at),
             "updated_at": instant(repository.created_at),
@@ -208,8 +240,11 @@ class Render:
         del body["temp_clone_token"]
         if role is not None:
             body["permissions"] = {
-                "admin": role >= Role.ADMIN, "maintain": role >= Role.MAINTAIN,
-                "push": role >= Role.WRITE, "triage": role >= Role.TRIAGE, "pull": True,
+                "admin": role >= Role.ADMIN,
+                "maintain": role >= Role.MAINTAIN,
+                "push": role >= Role.WRITE,
+                "triage": role >= Role.TRIAGE,
+                "pull": True,
             }
         return body
 

@@ -41,7 +41,10 @@ class GitRender:
                 "tree": {"sha": commit.tree, "url": f"{git_url}/trees/{commit.tree}"},
                 "comment_count": 0,
                 "verification": {
-                    "verified": False, "reason": "unsigned", "signature": None, "payload": None,
+                    "verified": False,
+                    "reason": "unsigned",
+                    "signature": None,
+                    "payload": None,
                     "verified_at": None,
                 },
             },
@@ -66,7 +69,9 @@ class GitRender:
         deletions = sum(one.deletions for one in files)
         return self.commit(repository, commit) | {
             "stats": {
-                "additions": additions, "deletions": deletions, "total": additions + deletions,
+                "additions": additions,
+                "deletions": deletions,
+                "total": additions + deletions,
             },
             "files": [self.file(repository, sha, one) for one in files[:MAX_FILES]],
         }
@@ -94,8 +99,10 @@ class GitRender:
         found = await repository.git.compare(base, head)
         ahead, behind = len(found.commits), found.behind_by
         status = {
-            (False, False): "identical", (True, False): "ahead",
-            (False, True): "behind", (True, True): "diverged",
+            (False, False): "identical",
+            (True, False): "ahead",
+            (False, True): "behind",
+            (True, True): "diverged",
         }[ahead > 0, behind > 0]
         page = self.plain.page_url(repository, f"/compare/{name}")
         return {
@@ -120,38 +127,61 @@ class GitRender:
         """A pull request as lists show it."""
         number = issue.number
         head, base = await ends(repository, issue, pull)
-        names = {_EXAMPLE_REPOSITORY: repository.full_name, "/1347": f"/{number}",
-                 _EXAMPLE_SHA: head}
+        names = {
+            _EXAMPLE_REPOSITORY: repository.full_name,
+            "/1347": f"/{number}",
+            _EXAMPLE_SHA: head,
+        }
         example = self.plain.example(f"GET {REPO}/pulls", names, 0)
         shared = self.plain.issue(repository, issue)
         taken = (
-            "number", "state", "title", "body", "user", "labels", "assignee", "assignees",
-            "milestone", "locked", "active_lock_reason", "created_at", "updated_at", "closed_at",
+            "number",
+            "state",
+            "title",
+            "body",
+            "user",
+            "labels",
+            "assignee",
+            "assignees",
+            "milestone",
+            "locked",
+            "active_lock_reason",
+            "created_at",
+            "updated_at",
+            "closed_at",
             "author_association",
         )
         url = self.plain.api_url(repository, f"/pulls/{number}")
         issue_url = self.plain.api_url(repository, f"/issues/{number}")
         statuses = self.plain.api_url(repository, f"/statuses/{head}")
         links = {
-            "self": url, "html": example["html_url"], "issue": issue_url,
-            "comments": f"{issue_url}/comments", "review_comments": f"{url}/comments",
-            "review_comment": example["review_comment_url"], "commits": f"{url}/commits",
+            "self": url,
+            "html": example["html_url"],
+            "issue": issue_url,
+            "comments": f"{issue_url}/comments",
+            "review_comments": f"{url}/comments",
+            "review_comment": example["review_comment_url"],
+            "commits": f"{url}/commits",
             "statuses": statuses,
         }
-        return example | {key: shared[key] for key in taken} | {
-            "id": pull.id,
-            "node_id": f"PR_{pull.id}",
-            "statuses_url": statuses,
-            "draft": pull.draft,
-            "merged_at": optional_instant(pull.merged_at),
-            "merge_commit_sha": pull.merge_commit_sha,
-            "requested_reviewers": [],
-            "requested_teams": [],
-            "head": self._end(pull.source or repository, pull.head, head),
-            "base": self._end(repository, pull.base, base),
-            "_links": {name: {"href": link} for name, link in links.items()},
-            "auto_merge": None,
-        }
+        return (
+            example
+            | {key: shared[key] for key in taken}
+            | {
+                "id": pull.id,
+                "node_id": f"PR_{pull.id}",
+                "statuses_url": statuses,
+                "draft": pull.draft,
+                "merged_at": optional_instant(pull.merged_at),
+                "merge_commit_sha": pull.merge_commit_sha,
+                "requested_reviewers": [],
+                "requested_teams": [],
+                "head": self._end(pull.source or repository, pull.head, head),
+                "base": self._end(repository, pull.base, base),
+                "_links": {name: {"href": link} for name, link in links.items()},
+                "auto_merge": None,
+            }
+        )
 
     async def full_pull(
         self, repository: Repository, issue: Issue, pull: Pull, mergeable: bool | None
@@ -189,18 +219,22 @@ class GitRender:
         not name those of forks."""
         found = []
         short_repository = {
-            "id": repository.id, "url": self.plain.api_url(repository), "name": repository.name
+            "id": repository.id,
+            "url": self.plain.api_url(repository),
+            "name": repository.name,
         }
         for issue, pull in repository.pulls():
             head, base = await ends(repository, issue, pull)
             if issue.state == "open" and head == sha and pull.source is None:
-                found.append({
-                    "id": pull.id,
-                    "number": issue.number,
-                    "url": self.plain.api_url(repository, f"/pulls/{issue.number}"),
-                    "head": {"ref": pull.head, "sha": head, "repo": short_repository},
-                    "base": {"ref": pull.base, "sha": base, "repo": short_repository},
-                })
+                found.append(
+                    {
+                        "id": pull.id,
+                        "number": issue.number,
+                        "url": self.plain.api_url(repository, f"/pulls/{issue.number}"),
+                        "head": {"ref": pull.head, "sha": head, "repo": short_repository},
+                        "base": {"ref": pull.base, "sha": base, "repo": short_repository},
+                    }
+                )
         return found
 
     def review(self, repository: Repository, issue: Issue, review: Review) -> Json:
@@ -234,7 +268,9 @@ class GitRender:
             "html_url": page,
             "pull_request_url": pull,
             "_links": {
-                "self": {"href": url}, "html": {"href": page}, "pull_request": {"href": pull},
+                "self": {"href": url},
+                "html": {"href": page},
+                "pull_request": {"href": pull},
             },
             "diff_hunk": line.diff_hunk,
             "path": line.path,

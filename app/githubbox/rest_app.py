@@ -19,9 +19,7 @@ _ORDER = ["", "read", "write", "admin"]
 
 async def get_app(call: Call) -> Reply:
     app = _app(call)
-    return Reply(200, call.render.app(app) | {
-        "installations_count": len(_installations(call))
-    })
+    return Reply(200, call.render.app(app) | {"installations_count": len(_installations(call))})
 
 
 def _app(call: Call) -> App:
@@ -105,14 +103,18 @@ def _chosen_repositories(
     if not names and not ids:
         return None
     chosen = [
-        one for one in call.world.repositories.values()
+        one
+        for one in call.world.repositories.values()
         if one.installed
         and one.installation_id == further
         and (one.id in ids or one.name.lower() in {name.lower() for name in names})
     ]
     if len(chosen) != len({*ids} | {name.lower() for name in names}):
-        raise Refused(422, "There is at least one repository that does not exist or is not "
-                           "accessible to the parent installation.")
+        raise Refused(
+            422,
+            "There is at least one repository that does not exist or is not "
+            "accessible to the parent installation.",
+        )
     return chosen
 
 
@@ -120,16 +122,22 @@ async def list_repositories(call: Call) -> Reply:
     assert isinstance(call.caller, AsInstallation)
     ids = call.caller.repository_ids
     reached = [
-        one for one in call.world.repositories.values()
-        if one.installed and (ids is None or one.id in ids)
+        one
+        for one in call.world.repositories.values()
+        if one.installed
+        and (ids is None or one.id in ids)
         and one.installation_id == call.caller.installation_id
     ]
     page, links = call.page(reached)
-    return Reply(200, {
-        "total_count": len(reached),
-        "repository_selection": "all" if ids is None else "selected",
-        "repositories": [call.render.repository(one, Role.WRITE) for one in page],
-    }, links)
+    return Reply(
+        200,
+        {
+            "total_count": len(reached),
+            "repository_selection": "all" if ids is None else "selected",
+            "repositories": [call.render.repository(one, Role.WRITE) for one in page],
+        },
+        links,
+    )
 
 
 async def list_deliveries(call: Call) -> Reply:
@@ -170,11 +178,15 @@ async def convert_manifest(call: Call) -> Reply:
     if app is None:
         raise not_found()
     _, pem = await asyncio.to_thread(app.new_key)
-    return Reply(201, call.render.app(app) | {
-        "client_secret": secrets.token_hex(20),
-        "webhook_secret": app.hook_secret if app.hook_url else None,
-        "pem": pem.decode(),
-    })
+    return Reply(
+        201,
+        call.render.app(app)
+        | {
+            "client_secret": secrets.token_hex(20),
+            "webhook_secret": app.hook_secret if app.hook_url else None,
+            "pem": pem.decode(),
+        },
+    )
 
 
 async def get_user(call: Call) -> Reply:

@@ -15,7 +15,14 @@ MAX_ANNOTATIONS = 50
 MAX_ACTIONS = 3
 _STATUSES = ("queued", "in_progress", "completed")
 _CONCLUSIONS = (
-    "action_required", "cancelled", "failure", "neutral", "success", "skipped", "stale", "timed_out"
+    "action_required",
+    "cancelled",
+    "failure",
+    "neutral",
+    "success",
+    "skipped",
+    "stale",
+    "timed_out",
 )
 _STATES = ("error", "failure", "pending", "success")
 
@@ -73,7 +80,7 @@ def _apply_output(check: CheckRun, output: Fields) -> None:
     text = output.optional_text("text", MAX_OUTPUT_CHARACTERS)
     annotations = output.objects("annotations", MAX_ANNOTATIONS)
     if title is None or (summary is None and check.summary is None):
-        raise Refused(422, "Invalid request.\n\n\"title\", \"summary\" weren't supplied.")
+        raise Refused(422, 'Invalid request.\n\n"title", "summary" weren\'t supplied.')
     for one in annotations:
         if missing := {"path", "start_line", "annotation_level", "message"} - set(one):
             raise Refused(422, f"Invalid request.\n\n{sorted(missing)} weren't supplied.")
@@ -181,9 +188,14 @@ async def create_status(call: Call) -> Reply:
     if state is None:
         raise invalid("Status", "state", "missing_field")
     status = Status(
-        call.world.next_id(), sha, state, fields.optional_text("context") or "default",
-        fields.optional_text("description", 140), fields.optional_text("target_url"),
-        call.actor, call.now,
+        call.world.next_id(),
+        sha,
+        state,
+        fields.optional_text("context") or "default",
+        fields.optional_text("description", 140),
+        fields.optional_text("target_url"),
+        call.actor,
+        call.now,
     )
     repository.statuses.append(status)
     await call.events.status(repository, status)
@@ -205,12 +217,19 @@ async def combined_status(call: Call) -> Reply:
         one = call.render.status(repository, status)
         del one["creator"]
         described.append(one)
-    return Reply(200, {
-        "state": state, "statuses": described, "sha": sha, "total_count": len(latest),
-        "repository": call.render.repository(repository),
-        "commit_url": call.render.api_url(repository, f"/commits/{sha}"),
-        "url": call.render.api_url(repository, f"/commits/{sha}/status"),
-    }, links)
+    return Reply(
+        200,
+        {
+            "state": state,
+            "statuses": described,
+            "sha": sha,
+            "total_count": len(latest),
+            "repository": call.render.repository(repository),
+            "commit_url": call.render.api_url(repository, f"/commits/{sha}"),
+            "url": call.render.api_url(repository, f"/commits/{sha}/status"),
+        },
+        links,
+    )
 
 
 _ONE = f"{REPO}/check-runs/{{check_run_id}}"

@@ -24,7 +24,9 @@ async def list_repository_comments(call: Call) -> Reply:
     """Comments of all issues of the repository, by id unless the query says otherwise."""
     since = call.since()
     found = [
-        (issue, comment) for issue in call.repository.issues.values() for comment in issue.comments
+        (issue, comment)
+        for issue in call.repository.issues.values()
+        for comment in issue.comments
         if since is None or comment.updated_at >= since
     ]
     found.sort(key=lambda pair: pair[1].id)
@@ -123,6 +125,10 @@ ROUTES = (
     Route("PATCH", _ONE, change_comment, writing(Role.NONE, *THREAD)),
     Route("DELETE", _ONE, delete_comment, writing(Role.NONE, *THREAD)),
     Route("POST", f"{_ONE}/reactions", react_to_comment, writing(Role.NONE, *THREAD)),
-    Route("POST", f"{REPO}/issues/{{issue_number}}/reactions", react_to_issue,
-          writing(Role.NONE, *THREAD)),
+    Route(
+        "POST",
+        f"{REPO}/issues/{{issue_number}}/reactions",
+        react_to_issue,
+        writing(Role.NONE, *THREAD),
+    ),
 )

@@ -72,8 +72,13 @@ async def create_issue(call: Call) -> Reply:
     if not repository.has_issues:
         raise issues_disabled()
     issue = Issue(
-        call.world.next_id(), 0, fields.text("title", MAX_TITLE_CHARACTERS),
-        fields.optional_text("body"), call.actor, call.now, call.now,
+        call.world.next_id(),
+        0,
+        fields.text("title", MAX_TITLE_CHARACTERS),
+        fields.optional_text("body"),
+        call.actor,
+        call.now,
+        call.now,
     )
     names, logins = fields.texts("labels"), _assignees(fields)
     if call.at_least(Role.TRIAGE, "issues"):
@@ -106,12 +111,14 @@ async def change_issue(call: Call) -> Reply:
     if not trusted and issue.author is not call.actor:
         raise forbidden()
     state = fields.choice("state", ("open", "closed"))
-    reason = fields.choice(
-        "state_reason", ("completed", "not_planned", "duplicate", "reopened")
-    )
+    reason = fields.choice("state_reason", ("completed", "not_planned", "duplicate", "reopened"))
     if issue.pull and issue.pull.merged_at and state == "open":
-        raise invalid("Issue", "state", "invalid", "state cannot be changed. The pull request "
-                      "cannot be reopened.")
+        raise invalid(
+            "Issue",
+            "state",
+            "invalid",
+            "state cannot be changed. The pull request cannot be reopened.",
+        )
     await change_text(call, repository, issue, fields)
     if "labels" in fields and trusted:
         await replace_labels(call, issue, labels_named(call, fields.texts("labels")))
@@ -138,8 +145,9 @@ async def change_text(call: Call, repository: Repository, issue: Issue, fields: 
         await call.events.thread("edited", repository, issue, call.actor, changes=changes)
 
 
-async def set_state(call: Call, repository: Repository, issue: Issue, state: str,
-                    reason: str | None) -> None:
+async def set_state(
+    call: Call, repository: Repository, issue: Issue, state: str, reason: str | None
+) -> None:
     if state == "closed":
         if issue.pull:
             head = await issue.pull.head_sha(repository)
@@ -210,9 +218,11 @@ def _assignable(call: Call, logins: Sequence[str]) -> list[User]:
     for login in dict.fromkeys(logins[:MAX_ASSIGNEES]):
         user = may_be_assigned(call, login)
         if user is None:
-            raise Refused(422, "Validation Failed", [
-                {"value": login, "resource": "Issue", "field": "assignees", "code": "invalid"}
-            ])
+            raise Refused(
+                422,
+                "Validation Failed",
+                [{"value": login, "resource": "Issue", "field": "assignees", "code": "invalid"}],
+            )
         users.append(user)
     return users
 
@@ -229,9 +239,7 @@ async def _replace_assignees(call: Call, issue: Issue, users: list[User]) -> Non
             issue.updated_at = call.now
             _note(call, issue, action, user)
             described = call.render.user(user)
-            await call.events.thread(
-                action, call.repository, issue, call.actor, assignee=described
-            )
+            await call.events.thread(action, call.repository, issue, call.actor, assignee=described)
 
 
 async def list_assignees(call: Call) -> Reply:
@@ -274,8 +282,12 @@ async def list_blockers(call: Call) -> Reply:
 async def add_blocker(call: Call) -> Reply:
     issue, blocker = call.issue, _by_id(call, call.fields("Issue").whole("issue_id"))
     if blocker is issue or blocker in issue.blocked_by:
-        raise invalid("IssueDependency", "issue_id", "custom",
-                      "an issue cannot be blocked by itself or twice by the same")
+        raise invalid(
+            "IssueDependency",
+            "issue_id",
+            "custom",
+            "an issue cannot be blocked by itself or twice by the same",
+        )
     issue.blocked_by.append(blocker)
     call.events.issue_dependencies("blocked_by_added", call.repository, issue, blocker, call.actor)
     return Reply(201, call.render.issue(call.repository, blocker))
@@ -333,8 +345,12 @@ ROUTES = (
     Route("DELETE", f"{_ONE}/assignees", remove_assignees, writing(Role.TRIAGE, *THREAD)),
     Route("GET", f"{_ONE}/dependencies/blocked_by", list_blockers, reading("issues")),
     Route("POST", f"{_ONE}/dependencies/blocked_by", add_blocker, writing(Role.TRIAGE, "issues")),
-    Route("DELETE", f"{_ONE}/dependencies/blocked_by/{{issue_id}}", remove_blocker,
-          writing(Role.TRIAGE, "issues")),
+    Route(
+        "DELETE",
+        f"{_ONE}/dependencies/blocked_by/{{issue_id}}",
+        remove_blocker,
+        writing(Role.TRIAGE, "issues"),
+    ),
     Route("GET", f"{_ONE}/sub_issues", list_sub_issues, reading("issues")),
     Route("PUT", f"{_ONE}/lock", lock, writing(Role.TRIAGE, *THREAD)),
     Route("DELETE", f"{_ONE}/lock", unlock, writing(Role.TRIAGE, *THREAD)),

@@ -94,8 +94,12 @@ def _names(call: Call) -> list[str]:
         raise invalid("Label", "labels", "too_many")
     for name in names:
         if len(name) > MAX_NAME_CHARACTERS:
-            raise invalid("Label", "name", "custom",
-                          f"name is too long (maximum is {MAX_NAME_CHARACTERS} characters)")
+            raise invalid(
+                "Label",
+                "name",
+                "custom",
+                f"name is too long (maximum is {MAX_NAME_CHARACTERS} characters)",
+            )
     return names
 
 
@@ -104,6 +108,8 @@ def _labels(call: Call, issue: Issue) -> Reply:
 
 
 _ISSUE = f"{REPO}/issues/{{issue_number}}/labels"
+
+
 async def timeline(call: Call) -> Reply:
     """Who labelled, assigned, closed and reopened, and when; other kinds are left out."""
     page, links = call.page(call.issue.timeline)

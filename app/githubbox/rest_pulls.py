@@ -71,11 +71,18 @@ async def _new_pull(call: Call) -> tuple[Issue, Pull]:
             raise _custom(f"A pull request already exists for {pull.head_label(repository)}.")
     if not (await repository.git.compare(base_sha, head_sha)).commits:
         raise _custom(f"No commits between {base} and {head}")
-    pull = Pull(call.world.next_id(), head, base, head_sha, base_sha, fields.flag("draft"),
-                source=source)
+    pull = Pull(
+        call.world.next_id(), head, base, head_sha, base_sha, fields.flag("draft"), source=source
+    )
     issue = Issue(
-        call.world.next_id(), repository.next_number(), title, fields.optional_text("body"),
-        call.actor, call.now, call.now, pull=pull,
+        call.world.next_id(),
+        repository.next_number(),
+        title,
+        fields.optional_text("body"),
+        call.actor,
+        call.now,
+        call.now,
+        pull=pull,
     )
     await repository.git.set_pull(issue.number, head_sha)
     repository.issues[issue.number] = issue
@@ -146,9 +153,7 @@ async def list_files(call: Call) -> Reply:
     changes = await pull_changes(call.repository, issue, pull)
     page, links = call.page(changes.files[:MAX_LISTED_FILES])
     git = GitRender(call.render)
-    return Reply(
-        200, [git.file(call.repository, pull.last_head_sha, one) for one in page], links
-    )
+    return Reply(200, [git.file(call.repository, pull.last_head_sha, one) for one in page], links)
 
 
 async def list_commits(call: Call) -> Reply:
@@ -203,8 +208,9 @@ async def merge(call: Call) -> Reply:
     )
 
 
-def _merge_message(repository: Repository, issue: Issue, pull: Pull, method: str
-                   ) -> tuple[str, str]:
+def _merge_message(
+    repository: Repository, issue: Issue, pull: Pull, method: str
+) -> tuple[str, str]:
     if method == "squash":
         return f"{issue.title} (#{issue.number})", issue.body or ""
     source = pull.head_label(repository).replace(":", "/", 1)

@@ -34,14 +34,24 @@ async def get_permission(call: Call) -> Reply:
     if user.kind == "Bot":
         raise Refused(404, f"{user.login} is not a user")
     role = call.repository.role(user)
-    body = call.render.user(user) | {"role_name": role.label, "permissions": {
-        "admin": role >= Role.ADMIN, "maintain": role >= Role.MAINTAIN,
-        "push": role >= Role.WRITE, "triage": role >= Role.TRIAGE,
-        "pull": role >= Role.READ,
-    }}
-    return Reply(200, {
-        "permission": role.legacy, "role_name": role.label, "user": body,
-    })
+    body = call.render.user(user) | {
+        "role_name": role.label,
+        "permissions": {
+            "admin": role >= Role.ADMIN,
+            "maintain": role >= Role.MAINTAIN,
+            "push": role >= Role.WRITE,
+            "triage": role >= Role.TRIAGE,
+            "pull": role >= Role.READ,
+        },
+    }
+    return Reply(
+        200,
+        {
+            "permission": role.legacy,
+            "role_name": role.label,
+            "user": body,
+        },
+    )
 
 
 async def check_collaborator(call: Call) -> Reply:
@@ -68,10 +78,14 @@ async def get_contents(call: Call) -> Reply:
         return Reply(200, [_entry(call, repository, one, ref) for one in entries])
     content = await repository.git.blob(entries[0].sha)
     small = len(content) <= MAX_INLINE_BYTES
-    return Reply(200, _entry(call, repository, entries[0], ref) | {
-        "encoding": "base64" if small else "none",
-        "content": base64.encodebytes(content).decode() if small else "",
-    })
+    return Reply(
+        200,
+        _entry(call, repository, entries[0], ref)
+        | {
+            "encoding": "base64" if small else "none",
+            "content": base64.encodebytes(content).decode() if small else "",
+        },
+    )
 
 
 def _entry(call: Call, repository: Repository, entry: Entry, ref: str) -> Json:
@@ -84,8 +98,13 @@ def _entry(call: Call, repository: Repository, entry: Entry, ref: str) -> Json:
     raw = call.render.page_url(repository, f"/raw/{ref}/{entry.path}") if kind == "file" else None
     return {
         "type": "symlink" if entry.mode == "120000" else kind,
-        "size": entry.size, "name": entry.path.rpartition("/")[2], "path": entry.path,
-        "sha": entry.sha, "url": url, "git_url": git_url, "html_url": page,
+        "size": entry.size,
+        "name": entry.path.rpartition("/")[2],
+        "path": entry.path,
+        "sha": entry.sha,
+        "url": url,
+        "git_url": git_url,
+        "html_url": page,
         "download_url": raw,
         "_links": {"self": url, "git": git_url, "html": page},
     }
@@ -110,9 +129,9 @@ async def create_ref(call: Call) -> Reply:
     if len(sha) != len(NOTHING) or await git.resolve(sha) is None:
         raise Refused(422, "Object does not exist")
     await _move(call, ref, sha, "Reference already exists", must_exist=False)
-    return Reply(201, _ref(call, ref, sha), {"Location": call.render.api_url(
-        call.repository, f"/git/{ref}"
-    )})
+    return Reply(
+        201, _ref(call, ref, sha), {"Location": call.render.api_url(call.repository, f"/git/{ref}")}
+    )
 
 
 async def change_ref(call: Call) -> Reply:
@@ -170,8 +189,9 @@ async def list_branches(call: Call) -> Reply:
         if ref.startswith("refs/heads/"):
             name = ref.removeprefix("refs/heads/")
             commit = {"sha": sha, "url": call.render.api_url(repository, f"/commits/{sha}")}
-            branches.append({"name": name, "commit": commit,
-                             "protected": name in repository.protected})
+            branches.append(
+                {"name": name, "commit": commit, "protected": name in repository.protected}
+            )
     page, links = call.page(branches)
     return Reply(200, page, links)
 
@@ -185,16 +205,24 @@ async def get_branch(call: Call) -> Reply:
     url = call.render.api_url(repository, f"/branches/{name}")
     commit = GitRender(call.render).commit(repository, await repository.git.commit(sha))
     page = call.render.page_url(repository, f"/tree/{name}")
-    return Reply(200, {
-        "name": name,
-        "commit": commit,
-        "_links": {"self": url, "html": page},
-        "protected": protected,
-        "protection": {"enabled": protected, "required_status_checks": {
-            "enforcement_level": "off", "contexts": [], "checks": [],
-        }},
-        "protection_url": f"{url}/protection",
-    })
+    return Reply(
+        200,
+        {
+            "name": name,
+            "commit": commit,
+            "_links": {"self": url, "html": page},
+            "protected": protected,
+            "protection": {
+                "enabled": protected,
+                "required_status_checks": {
+                    "enforcement_level": "off",
+                    "contexts": [],
+                    "checks": [],
+                },
+            },
+            "protection_url": f"{url}/protection",
+        },
+    )
 
 
 async def list_commits(call: Call) -> Reply:
@@ -226,17 +254,21 @@ async def compare(call: Call) -> Reply:
         raise not_found()
     if await git.merge_base(shas[0], shas[1]) == EMPTY_TREE:
         raise Refused(404, f"No common ancestor between {base} and {head}.")
-    return Reply(200, await GitRender(call.render).comparison(
-        call.repository, shas[0], shas[1], f"{base}...{head}"
-    ))
+    return Reply(
+        200,
+        await GitRender(call.render).comparison(
+            call.repository, shas[0], shas[1], f"{base}...{head}"
+        ),
+    )
 
 
 _READ, _PUSH = reading("contents"), writing(Role.WRITE, "contents")
 ROUTES = (
     Route("GET", REPO, get_repository, Need(("metadata",), "read", Role.NONE, public=True)),
     Route("GET", f"{REPO}/collaborators/{{username}}", check_collaborator, reading("metadata")),
-    Route("GET", f"{REPO}/collaborators/{{username}}/permission", get_permission,
-          reading("metadata")),
+    Route(
+        "GET", f"{REPO}/collaborators/{{username}}/permission", get_permission, reading("metadata")
+    ),
     Route("GET", f"{REPO}/contents", get_contents, _READ),
     Route("GET", f"{REPO}/contents/{{path}}", get_contents, _READ),
     Route("GET", f"{REPO}/git/ref/{{ref}}", get_ref, _READ),

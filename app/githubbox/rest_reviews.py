@@ -15,7 +15,9 @@ from app.githubbox.routing import Route, reading, writing
 from app.githubbox.state import Issue, Json, LineComment, Pull, Review, Role
 
 _STATES: dict[str, Literal["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]] = {
-    "APPROVE": "APPROVED", "REQUEST_CHANGES": "CHANGES_REQUESTED", "COMMENT": "COMMENTED"
+    "APPROVE": "APPROVED",
+    "REQUEST_CHANGES": "CHANGES_REQUESTED",
+    "COMMENT": "COMMENTED",
 }
 _HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 MAX_COMMENTS = 100
@@ -40,8 +42,9 @@ async def create_review(call: Call) -> Reply:
         deed = "approve" if event == "APPROVE" else "request changes on"
         raise Refused(422, "Unprocessable Entity", [f"Can not {deed} your own pull request"])
     body = fields.optional_text("body") or ""
-    comments = [Fields(one, "PullRequestReviewComment") for one in
-                fields.objects("comments", MAX_COMMENTS)]
+    comments = [
+        Fields(one, "PullRequestReviewComment") for one in fields.objects("comments", MAX_COMMENTS)
+    ]
     if not body.strip() and event != "APPROVE" and not comments:
         raise Refused(422, "Unprocessable Entity", ["Body can't be blank"])
     review = await _submit(call, _STATES[event], body, comments, fields)
@@ -76,8 +79,11 @@ async def create_comment(call: Call) -> Reply:
 
 
 async def _submit(
-    call: Call, state: Literal["APPROVED", "CHANGES_REQUESTED", "COMMENTED"], body: str,
-    comments: list[Fields], fields: Fields,
+    call: Call,
+    state: Literal["APPROVED", "CHANGES_REQUESTED", "COMMENTED"],
+    body: str,
+    comments: list[Fields],
+    fields: Fields,
 ) -> Review:
     """All of a review or, if one line is not part of the diff, nothing of it."""
     issue, pull = call.pull
@@ -109,8 +115,17 @@ def _line_comment(
     if (side, line) not in _lines_of(patch):
         raise Refused(422, "Unprocessable Entity", ["Line could not be resolved"])
     return LineComment(
-        call.world.next_id(), review.id, call.actor, path, line, side, fields.text("body"),
-        review.commit_id, patch, call.now, call.now,
+        call.world.next_id(),
+        review.id,
+        call.actor,
+        path,
+        line,
+        side,
+        fields.text("body"),
+        review.commit_id,
+        patch,
+        call.now,
+        call.now,
     )
 
 

@@ -57,8 +57,12 @@ done
 
 
 async def serve(
-    request: Request, repository: Repository | None, service: str, identity: Identity,
-    events: Events, now: datetime,
+    request: Request,
+    repository: Repository | None,
+    service: str,
+    identity: Identity,
+    events: Events,
+    now: datetime,
 ) -> Response:
     """Answer one of git's three requests. A push moves references, and `events` tells of it."""
     pushes = "git-receive-pack" in (service, request.query_params.get("service"))
@@ -117,8 +121,9 @@ async def _spool(request: Request) -> IO[bytes] | None:
     return body
 
 
-async def _backend(request: Request, repository: Repository, service: str, body: IO[bytes],
-                   caller: Caller) -> Response:
+async def _backend(
+    request: Request, repository: Repository, service: str, body: IO[bytes], caller: Caller
+) -> Response:
     """Run git http-backend on a spooled request and spool its answer."""
     head, size = request.headers, body.tell()
     body.seek(0)
@@ -139,8 +144,13 @@ async def _backend(request: Request, repository: Repository, service: str, body:
     }
     answer = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it has been sent
     process = await asyncio.create_subprocess_exec(
-        "git", "http-backend", stdin=body, stdout=answer,
-        stderr=asyncio.subprocess.DEVNULL, env=variables, start_new_session=True,
+        "git",
+        "http-backend",
+        stdin=body,
+        stdout=answer,
+        stderr=asyncio.subprocess.DEVNULL,
+        env=variables,
+        start_new_session=True,
     )
     try:
         async with asyncio.timeout(MAX_GIT_SECONDS):

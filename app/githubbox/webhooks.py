@@ -64,10 +64,17 @@ class Delivery:
 
     def summary(self) -> Json:
         return {
-            "id": self.id, "guid": self.guid, "delivered_at": instant(self.delivered_at),
-            "redelivery": self.redelivery, "duration": self.duration, "status": self.status,
-            "status_code": self.status_code, "event": self.event, "action": self.action,
-            "installation_id": self.installation_id, "repository_id": self.repository_id,
+            "id": self.id,
+            "guid": self.guid,
+            "delivered_at": instant(self.delivered_at),
+            "redelivery": self.redelivery,
+            "duration": self.duration,
+            "status": self.status,
+            "status_code": self.status_code,
+            "event": self.event,
+            "action": self.action,
+            "installation_id": self.installation_id,
+            "repository_id": self.repository_id,
             "throttled_at": None,
         }
 
@@ -90,8 +97,14 @@ class Webhooks:
     """The App's webhook: where it goes, how it is signed, and what became of each delivery."""
 
     def __init__(
-        self, world: World, faults: Faults, *, secret: str, url: str | None,
-        installation_id: int, transport: httpx.AsyncBaseTransport | None,
+        self,
+        world: World,
+        faults: Faults,
+        *,
+        secret: str,
+        url: str | None,
+        installation_id: int,
+        transport: httpx.AsyncBaseTransport | None,
         seen: Callable[[str, Json], None],
     ) -> None:
         self.url = url
@@ -159,8 +172,16 @@ class Webhooks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _record(self, event: str, action: str | None, guid: str, body: bytes,
-                repository_id: int | None, *, redelivery: bool) -> Delivery:
+    def _record(
+        self,
+        event: str,
+        action: str | None,
+        guid: str,
+        body: bytes,
+        repository_id: int | None,
+        *,
+        redelivery: bool,
+    ) -> Delivery:
         assert self.url is not None
         signature = hmac.new(self.secret.encode(), body, hashlib.sha256).hexdigest()
         headers = {
@@ -175,8 +196,17 @@ class Webhooks:
             "X-Hub-Signature-256": f"sha256={signature}",
         }
         delivery = Delivery(
-            self._world.next_id(), guid, event, action, body, headers, self._installation_id,
-            repository_id, self.url, self._world.now(), redelivery,
+            self._world.next_id(),
+            guid,
+            event,
+            action,
+            body,
+            headers,
+            self._installation_id,
+            repository_id,
+            self.url,
+            self._world.now(),
+            redelivery,
         )
         self._deliveries[delivery.id] = delivery
         if len(self._deliveries) > MAX_DELIVERIES:
@@ -185,7 +215,11 @@ class Webhooks:
 
     def _again(self, earlier: Delivery, *, redelivery: bool) -> Delivery:
         return self._record(
-            earlier.event, earlier.action, earlier.guid, earlier.body, earlier.repository_id,
+            earlier.event,
+            earlier.action,
+            earlier.guid,
+            earlier.body,
+            earlier.repository_id,
             redelivery=redelivery,
         )
 

@@ -388,8 +388,7 @@ class Store(Protocol):
     async def put_in_force(
         self, repository: str, steps: Sequence[Mapping[str, bytes]], instead_of: str
     ) -> str | None:
-        """The new digest; None if the present one is another than `instead_of`: nothing was done.
-        """
+        """The new digest; None, and nothing done, if the present one is not `instead_of`."""
         ...
 
     async def adapted(self, repository: str) -> Sequence[Adapted]:

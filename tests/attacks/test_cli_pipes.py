@@ -146,9 +146,7 @@ async def test_what_is_forged_in_a_clis_name_passes_the_gate_or_does_nothing(
         content = b"".join(messages)
         assert len(content) <= MOST_AT_ONCE
         (bench.workspace / f"{name}.forged").write_bytes(content)
-        return (
-            f"until [ -e {name} ]; do sleep 0.1; done; cat {name}.forged >/proc/$PPID/fd/1"
-        )
+        return f"until [ -e {name} ]; do sleep 0.1; done; cat {name}.forged >/proc/$PPID/fd/1"
 
     steps = (
         forges("first", forger.tells_of_tokens(), forger.asks_for(UNASKED)),

@@ -52,9 +52,7 @@ OF_DISK: Final = {"fill the disk with many files", "make files without end"}
         pytest.param("copilot", marks=NEEDS_COPILOT),
     ]
 )
-def bench(
-    request: pytest.FixtureRequest, tmp_path: Path, copilot_cache: Path
-) -> Iterator[Bench]:
+def bench(request: pytest.FixtureRequest, tmp_path: Path, copilot_cache: Path) -> Iterator[Bench]:
     with empty_server() as server:
         made: Bench
         if request.param == "claude":

@@ -233,7 +233,7 @@ async def test_what_is_no_request_is_answered(said: str, inside: Any, egress: Eg
 
 
 async def test_a_head_without_end_is_not_kept(inside: Any, egress: Egress) -> None:
-    flood = 'exec 3<>/dev/tcp/127.0.0.1/${http_proxy##*:}; yes | head -c 300000 >&3; head -c 12 <&3'
+    flood = "exec 3<>/dev/tcp/127.0.0.1/${http_proxy##*:}; yes | head -c 300000 >&3; head -c 12 <&3"
     done = await inside(egress, f"trap '' PIPE; {flood} 2>/dev/null || echo gone")
     assert "HTTP/1.1 400" in done.ended.output or "gone" in done.ended.output
     assert done.refused == ()
@@ -243,7 +243,7 @@ async def test_connections_and_bytes_are_bounded(
     inside: Any, egress: Egress, upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wayout, "MOST_CONNECTIONS", 2)
-    many = "for i in 5 6 7 8; do eval \"exec $i<>/dev/tcp/127.0.0.1/${http_proxy##*:}\"; done; "
+    many = 'for i in 5 6 7 8; do eval "exec $i<>/dev/tcp/127.0.0.1/${http_proxy##*:}"; done; '
     done = await inside(egress, many + "timeout 20 cat <&8; echo end")
     [refused] = done.refused
     assert (refused.host, refused.why) == ("all hosts together", "more than 2 connections at once")

@@ -57,8 +57,10 @@ class Listener:
     @property
     def names(self) -> list[str]:
         """`event.action` of everything that came, in order."""
-        return [f"{event}.{body['action']}" if "action" in body else event
-                for event, body in self.received]
+        return [
+            f"{event}.{body['action']}" if "action" in body else event
+            for event, body in self.received
+        ]
 
     def last(self, name: str) -> dict[str, Any]:
         at = len(self.names) - 1 - self.names[::-1].index(name)
@@ -84,13 +86,14 @@ class Rig:
         return self.client(f"token {self.tokens[login]}")
 
     def app(self) -> httpx.AsyncClient:
-        return self.client("Bearer " + app_jwt(self.box.identity.app_id,
-                                               self.box.identity.private_key_pem, self.now))
+        return self.client(
+            "Bearer "
+            + app_jwt(self.box.identity.app_id, self.box.identity.private_key_pem, self.now)
+        )
 
     async def installation(self, **narrowing: object) -> httpx.AsyncClient:
         number = self.box.identity.installation_id
-        answer = await self.app().post(f"/app/installations/{number}/access_tokens",
-                                       json=narrowing)
+        answer = await self.app().post(f"/app/installations/{number}/access_tokens", json=narrowing)
         assert answer.status_code == 201, answer.text
         return self.client(f"Bearer {answer.json()['token']}")
 
@@ -112,8 +115,7 @@ class Rig:
             elif one["status"] not in UNCHECKED_STATUSES:
                 CONTRACT.check_answer(one["method"], one["path"], one["status"], one["response"])
                 if one["status"] < 400:
-                    CONTRACT.check_request(one["method"], one["path"], one["query"],
-                                           one["request"])
+                    CONTRACT.check_request(one["method"], one["path"], one["query"], one["request"])
             checked += 1
         return checked
 
@@ -138,8 +140,11 @@ async def rig(root: Path) -> AsyncIterator[Rig]:
     listener, now = Listener(), datetime.now(UTC)
     (root / "box").mkdir()
     async with Box(
-        root / "box", webhook_secret=SECRET, webhook_url="http://squadron.test/webhook",
-        record=root / "record.jsonl", webhook_transport=httpx.ASGITransport(listener),
+        root / "box",
+        webhook_secret=SECRET,
+        webhook_url="http://squadron.test/webhook",
+        record=root / "record.jsonl",
+        webhook_transport=httpx.ASGITransport(listener),
         clock=lambda: here.now,
     ) as box:
         here = Rig(box, listener, {}, root / "record.jsonl", now)
@@ -154,7 +159,8 @@ async def rig(root: Path) -> AsyncIterator[Rig]:
 def git(*arguments: str, cwd: Path, ok: bool = True) -> str:
     """A real git as a person runs it; its output and error text."""
     who = ["-c", "user.name=ann", "-c", "user.email=ann@users.noreply.github.com"]
-    done = subprocess.run(["git", *who, *arguments], cwd=cwd, capture_output=True, text=True,
-                          timeout=60)
+    done = subprocess.run(
+        ["git", *who, *arguments], cwd=cwd, capture_output=True, text=True, timeout=60
+    )
     assert (done.returncode == 0) == ok, done.stderr
     return done.stdout + done.stderr

@@ -40,7 +40,7 @@ def a_new_agent(issue: int = 12, role: str = "bug-fix", branch: str = "squadron/
         limits=Limits(max_iterations=3, max_turns=None),
         prompt="Fix it.",
         model="openai:x",
-            planning_model=None,
+        planning_model=None,
         tools=("bash",),
         setup=("make deps",),
         escalation=EscalationRules(mention=("@octo/leads",)),

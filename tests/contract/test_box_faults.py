@@ -71,10 +71,17 @@ async def test_an_expired_token_stays_expired(box: Rig) -> None:
     assert (await (await box.installation()).get(REPO)).status_code == 200
 
 
-@pytest.mark.parametrize("description", [
-    {"kind": "meteor"}, {"kind": "error", "path": "("}, {"kind": "error", "phase": "during"},
-    {"kind": "error", "count": -1}, {"kind": "slow", "seconds": 1e9}, {"kind": "error", "pth": ""},
-])
+@pytest.mark.parametrize(
+    "description",
+    [
+        {"kind": "meteor"},
+        {"kind": "error", "path": "("},
+        {"kind": "error", "phase": "during"},
+        {"kind": "error", "count": -1},
+        {"kind": "slow", "seconds": 1e9},
+        {"kind": "error", "pth": ""},
+    ],
+)
 async def test_a_fault_that_makes_no_sense_is_refused(
     box: Rig, description: dict[str, object]
 ) -> None:
@@ -93,8 +100,9 @@ async def test_webhooks_go_astray_on_request(box: Rig) -> None:
     await box.heard()
     came = [body["issue"]["title"] for _, body in box.listener.received]
     assert sorted(came) == ["doubled", "doubled", "late", "usual"]
-    doubled = [guid for guid, title in zip(box.listener.guids, came, strict=True)
-               if title == "doubled"]
+    doubled = [
+        guid for guid, title in zip(box.listener.guids, came, strict=True) if title == "doubled"
+    ]
     assert doubled[0] == doubled[1]
     listed = (await box.app().get("/app/hook/deliveries")).json()
     assert [one["status"] for one in listed] == ["OK"] * 4
@@ -123,7 +131,7 @@ async def test_a_redelivery_repeats_guid_and_bytes(box: Rig) -> None:
     await box.heard()
     assert box.listener.bodies[0] == box.listener.bodies[1]
     assert len(set(box.listener.guids)) == 1
-    latest = (await box.app().get("/app/hook/deliveries", params={"per_page": 1}))
+    latest = await box.app().get("/app/hook/deliveries", params={"per_page": 1})
     assert latest.json()[0]["redelivery"] is True and latest.json()[0]["status"] == "OK"
     older = (await box.app().get(latest.links["next"]["url"])).json()
     assert [one["id"] for one in older] == [failed[0]["id"]]
@@ -169,16 +177,19 @@ async def test_ping_and_installation_are_sent_on_request(box: Rig) -> None:
 READ, TRIAGE, WRITE = ["read", "triage", "write", "maintain", "admin"], 1, 2
 
 
-@pytest.mark.parametrize(("method", "path", "body", "allowed"), [
-    ("POST", "/issues/1/comments", {"body": "x"}, ["none", *READ]),
-    ("POST", "/issues", {"title": "x"}, ["none", *READ]),
-    ("POST", "/issues/1/labels", {"labels": ["bug"]}, READ[TRIAGE:]),
-    ("POST", "/issues/1/assignees", {"assignees": ["admin"]}, READ[TRIAGE:]),
-    ("POST", "/labels", {"name": "new", "color": "ffffff"}, READ[WRITE:]),
-    ("POST", "/git/refs", {"ref": "refs/heads/new", "sha": "{main}"}, READ[WRITE:]),
-    ("POST", "/statuses/{main}", {"state": "success"}, READ[WRITE:]),
-    ("POST", "/check-runs", {"name": "x", "head_sha": "{main}"}, []),
-])
+@pytest.mark.parametrize(
+    ("method", "path", "body", "allowed"),
+    [
+        ("POST", "/issues/1/comments", {"body": "x"}, ["none", *READ]),
+        ("POST", "/issues", {"title": "x"}, ["none", *READ]),
+        ("POST", "/issues/1/labels", {"labels": ["bug"]}, READ[TRIAGE:]),
+        ("POST", "/issues/1/assignees", {"assignees": ["admin"]}, READ[TRIAGE:]),
+        ("POST", "/labels", {"name": "new", "color": "ffffff"}, READ[WRITE:]),
+        ("POST", "/git/refs", {"ref": "refs/heads/new", "sha": "{main}"}, READ[WRITE:]),
+        ("POST", "/statuses/{main}", {"state": "success"}, READ[WRITE:]),
+        ("POST", "/check-runs", {"name": "x", "head_sha": "{main}"}, []),
+    ],
+)
 async def test_what_each_role_may_do(
     box: Rig, method: str, path: str, body: dict[str, str], allowed: list[str]
 ) -> None:
@@ -195,8 +206,9 @@ async def test_what_each_role_may_do(
     # of those who may, the second to make a thing of the same name is told that it exists
     assert [one for one, status in statuses.items() if status in (200, 201, 422)] == allowed
     assert {status for one, status in statuses.items() if one not in allowed} <= {403}
-    assert (await app.request(method, REPO + path.replace("{main}", main), json=sent)
-            ).status_code in (200, 201, 422)
+    assert (
+        await app.request(method, REPO + path.replace("{main}", main), json=sent)
+    ).status_code in (200, 201, 422)
     assert (await box.client().request(method, REPO + path, json=sent)).status_code == 401
     assert (await box.client("token ghp_wrong").get(REPO)).status_code == 401
 
@@ -221,17 +233,31 @@ async def test_the_permission_of_each_role_and_its_legacy_name(box: Rig) -> None
     for login in box.tokens:
         answer = (await app.get(f"{REPO}/collaborators/{login}/permission")).json()
         seen[answer["role_name"]] = answer["permission"]
-    assert seen == {"none": "none", "read": "read", "triage": "read", "write": "write",
-                    "maintain": "write", "admin": "admin"}
+    assert seen == {
+        "none": "none",
+        "read": "read",
+        "triage": "read",
+        "write": "write",
+        "maintain": "write",
+        "admin": "admin",
+    }
     for unknown in ("stranger", "squadron-box%5Bbot%5D"):
         answer = await app.get(f"{REPO}/collaborators/{unknown}/permission")
         assert answer.status_code == 404
 
 
-@pytest.mark.parametrize(("content", "status"), [
-    (b"{", 400), (b"[" * 100_000, 400), (b"3", 400), (b"{}", 422), (b'{"title": ["x"]}', 422),
-    (b'{"title": "x", "labels": "bug"}', 422), (b'{"title": "x", "body": 5}', 422),
-])
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [
+        (b"{", 400),
+        (b"[" * 100_000, 400),
+        (b"3", 400),
+        (b"{}", 422),
+        (b'{"title": ["x"]}', 422),
+        (b'{"title": "x", "labels": "bug"}', 422),
+        (b'{"title": "x", "body": 5}', 422),
+    ],
+)
 async def test_invalid_bodies_are_answered_as_github_answers(
     box: Rig, content: bytes, status: int
 ) -> None:

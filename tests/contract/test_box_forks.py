@@ -70,8 +70,11 @@ async def test_its_owner_brings_work_into_the_repository_and_no_webhook_tells_of
     assert merged.json()["merged"] is True
     assert (await app.get(f"{REPO}/contents/new.txt")).status_code == 200
     assert await box.heard() == [
-        "pull_request.opened", "check_run.created", "pull_request.synchronize",
-        "pull_request.closed", "push",
+        "pull_request.opened",
+        "check_run.created",
+        "pull_request.synchronize",
+        "pull_request.closed",
+        "push",
     ]
 
 

@@ -14,23 +14,54 @@ from tests.contract.test_box_story import branch
 
 async def story(box: Rig) -> None:
     app, ann = await box.installation(), box.person("write")
-    await ann.post(f"{REPO}/issues", json={
-        "title": "<b>Bold</b>", "labels": ["bug"], "body": "Look <!-- whispered --> at `this`",
-    })
-    await app.post(f"{REPO}/issues/1/comments", json={
-        "body": "<!-- squadron:effect:1 -->\n- [x] **done**\n\n<script>alert(1)</script> see #2",
-    })
-    sha = await branch(box, "squadron/bug-fix/issue-1", "calc.py", "def add(a, b): return a + b\n")
-    await app.post(f"{REPO}/check-runs", json={
-        "name": "squadron/bug-fix", "head_sha": sha, "conclusion": "failure", "output": {
-            "title": "Stopped", "summary": "max_iterations: 5 of 5", "text": "| a |\n|---|\n| b |",
-            "annotations": [{"path": "calc.py", "start_line": 1, "end_line": 1,
-                             "annotation_level": "failure", "message": "still wrong"}],
+    await ann.post(
+        f"{REPO}/issues",
+        json={
+            "title": "<b>Bold</b>",
+            "labels": ["bug"],
+            "body": "Look <!-- whispered --> at `this`",
         },
-    })
-    await app.post(f"{REPO}/pulls", json={
-        "title": "Fix", "head": "squadron/bug-fix/issue-1", "base": "main", "body": "Fixes #1",
-    })
+    )
+    await app.post(
+        f"{REPO}/issues/1/comments",
+        json={
+            "body": (
+                "<!-- squadron:effect:1 -->\n- [x] **done**\n\n<script>alert(1)</script> see #2"
+            ),
+        },
+    )
+    sha = await branch(box, "squadron/bug-fix/issue-1", "calc.py", "def add(a, b): return a + b\n")
+    await app.post(
+        f"{REPO}/check-runs",
+        json={
+            "name": "squadron/bug-fix",
+            "head_sha": sha,
+            "conclusion": "failure",
+            "output": {
+                "title": "Stopped",
+                "summary": "max_iterations: 5 of 5",
+                "text": "| a |\n|---|\n| b |",
+                "annotations": [
+                    {
+                        "path": "calc.py",
+                        "start_line": 1,
+                        "end_line": 1,
+                        "annotation_level": "failure",
+                        "message": "still wrong",
+                    }
+                ],
+            },
+        },
+    )
+    await app.post(
+        f"{REPO}/pulls",
+        json={
+            "title": "Fix",
+            "head": "squadron/bug-fix/issue-1",
+            "base": "main",
+            "body": "Fixes #1",
+        },
+    )
 
 
 async def test_every_page_shows_what_it_is_about(tmp_path: Path) -> None:
@@ -42,10 +73,19 @@ async def test_every_page_shows_what_it_is_about(tmp_path: Path) -> None:
         pages = {
             "/": ["octo/demo"],
             "/octo/demo": ["&lt;b&gt;Bold&lt;/b&gt;", "squadron/bug-fix/issue-1", "Stopped"],
-            "/octo/demo/issues/1": ["<strong>done</strong>", "☑", "max_iterations: 5 of 5",
-                                    'href="/octo/demo/pull/2"', "bug</span>"],
-            pull["html_url"]: ["Fixes", '<div class="added">+def add(a, b): return a + b</div>',
-                               "✗", 'href="/octo/demo/issues/1"'],
+            "/octo/demo/issues/1": [
+                "<strong>done</strong>",
+                "☑",
+                "max_iterations: 5 of 5",
+                'href="/octo/demo/pull/2"',
+                "bug</span>",
+            ],
+            pull["html_url"]: [
+                "Fixes",
+                '<div class="added">+def add(a, b): return a + b</div>',
+                "✗",
+                'href="/octo/demo/issues/1"',
+            ],
             run["check_runs"][0]["html_url"]: ["still wrong", "<table>", "max_iterations"],
             pull["user"]["html_url"]: ["squadron-box[bot]"],
             f"/octo/demo/commit/{pull['head']['sha']}": ["Change calc.py"],
@@ -64,22 +104,28 @@ async def test_every_page_shows_what_it_is_about(tmp_path: Path) -> None:
             assert (await box.client().get(link)).status_code == 200, link
         assert "refresh" in (await box.client().get("/octo/demo?live=1")).headers
         assert (await box.client().get("/octo/demo/issues/99")).status_code == 404
-        kept = [one for one in box.record.read_text().splitlines(True)
-                if '"path":"/repos' in one or '"webhook"' in one]
+        kept = [
+            one
+            for one in box.record.read_text().splitlines(True)
+            if '"path":"/repos' in one or '"webhook"' in one
+        ]
         box.record.write_text("".join(kept))  # the contract knows no pages
 
 
-@pytest.mark.parametrize(("text", "html"), [
-    ("<!-- a\n\nb -->\n\nx", "<p>x</p>"),
-    ("a <!-- b -->c", "<p>a c</p>"),
-    ("<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)&gt;"),
-    ("<details onclick=x>", "&lt;details onclick=x&gt;"),
-    ("<details><summary>s</summary></details>", "<details><summary>s</summary></details>"),
-    ("[x](javascript:alert)", "<p>[x](javascript:alert)</p>"),
-    ("![x](https://example.com/a.png)", '<p>!<a href="https://example.com/a.png">x</a></p>'),
-    ("[#1](https://example.com)", '<p><a href="https://example.com">#1</a></p>'),
-    ("see #12.", '<p>see <a href="/o/r/issues/12">#12</a>.</p>'),
-    ("`<!-- shown -->`", "<p><code>&lt;!-- shown --&gt;</code></p>"),
-])
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("<!-- a\n\nb -->\n\nx", "<p>x</p>"),
+        ("a <!-- b -->c", "<p>a c</p>"),
+        ("<img src=x onerror=alert(1)>", "&lt;img src=x onerror=alert(1)&gt;"),
+        ("<details onclick=x>", "&lt;details onclick=x&gt;"),
+        ("<details><summary>s</summary></details>", "<details><summary>s</summary></details>"),
+        ("[x](javascript:alert)", "<p>[x](javascript:alert)</p>"),
+        ("![x](https://example.com/a.png)", '<p>!<a href="https://example.com/a.png">x</a></p>'),
+        ("[#1](https://example.com)", '<p><a href="https://example.com">#1</a></p>'),
+        ("see #12.", '<p>see <a href="/o/r/issues/12">#12</a>.</p>'),
+        ("`<!-- shown -->`", "<p><code>&lt;!-- shown --&gt;</code></p>"),
+    ],
+)
 def test_markdown_is_harmless(text: str, html: str) -> None:
     assert to_html(text, "/o/r").strip() == html

@@ -92,9 +92,21 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         git("commit", "--quiet", "-m", message, cwd=history)
     (root / "secret").write_text(SECRET + "\n")
     command = [
-        sys.executable, "-m", "app.githubbox", "--webhook-secret-file", str(root / "secret"),
-        "--repo", f"octo/demo={plain}", "--repo", f"octo/history={history}",
-        "--user", "ann=admin", "--user", "rita=read", "--record", str(root / "record.jsonl"),
+        sys.executable,
+        "-m",
+        "app.githubbox",
+        "--webhook-secret-file",
+        str(root / "secret"),
+        "--repo",
+        f"octo/demo={plain}",
+        "--repo",
+        f"octo/history={history}",
+        "--user",
+        "ann=admin",
+        "--user",
+        "rita=read",
+        "--record",
+        str(root / "record.jsonl"),
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -111,8 +123,14 @@ def box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         if "webhook" in one:
             CONTRACT.check_webhook(one["webhook"], one["action"], one["payload"])
         else:
-            CONTRACT.check_exchange(one["method"], one["path"], one["query"], one["request"],
-                                    one["status"], one["response"])
+            CONTRACT.check_exchange(
+                one["method"],
+                one["path"],
+                one["query"],
+                one["request"],
+                one["status"],
+                one["response"],
+            )
     assert len(lines) > 5 and "ghs_" not in running.record.read_text()
 
 
@@ -122,8 +140,14 @@ def clone(box: Running, token: str | None, into: Path, name: str = "octo/demo") 
 
 
 def test_it_introduces_itself(box: Running) -> None:
-    assert set(box.about) == {"url", "git_url", "app_id", "private_key_file", "installation_id",
-                              "users"}
+    assert set(box.about) == {
+        "url",
+        "git_url",
+        "app_id",
+        "private_key_file",
+        "installation_id",
+        "users",
+    }
     assert box.about["url"].startswith("http://127.0.0.1:")
     key = Path(box.about["private_key_file"])
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
@@ -139,8 +163,15 @@ def test_a_git_directory_keeps_its_history_and_a_plain_one_becomes_one_commit(
     new = clone(box, None, tmp_path / "new")
     assert git("log", "--format=%s", cwd=new).strip() == "Initial commit"
     shallow = tmp_path / "shallow"
-    git("clone", "--quiet", "--depth=1", "--filter=blob:none", box.remote(None, "octo/history"),
-        str(shallow), cwd=tmp_path)
+    git(
+        "clone",
+        "--quiet",
+        "--depth=1",
+        "--filter=blob:none",
+        box.remote(None, "octo/history"),
+        str(shallow),
+        cwd=tmp_path,
+    )
     assert (shallow / "log.txt").read_text() == "two"
 
 
@@ -175,8 +206,9 @@ def test_parallel_pushes_tell_each_of_its_own_reference(box: Running, tmp_path: 
         list(pool.map(push, works))
     pushes = box.events("push")[told:]
     assert sorted(one["ref"] for one in pushes) == [f"refs/heads/work{n}" for n in range(4)]
-    assert all([commit["message"] for commit in one["commits"]] == [one["ref"][11:]]
-               for one in pushes)
+    assert all(
+        [commit["message"] for commit in one["commits"]] == [one["ref"][11:]] for one in pushes
+    )
 
 
 def test_git_is_refused_what_its_token_may_not(box: Running, tmp_path: Path) -> None:
@@ -200,10 +232,18 @@ def test_protected_branches_and_workflows_are_refused_whole(box: Running, tmp_pa
     (work / ".github" / "workflows" / "ci.yml").write_text("on: push\n")
     git("add", ".", cwd=work)
     git("commit", "--quiet", "-m", "workflow", cwd=work)
-    refused = git("push", "origin", "HEAD:refs/heads/workflow",
-                  "HEAD~1:refs/heads/without", cwd=work, ok=False)
-    assert "refusing to allow a GitHub App to create or update workflow " \
-           "`.github/workflows/ci.yml` without `workflows` permission" in refused
+    refused = git(
+        "push",
+        "origin",
+        "HEAD:refs/heads/workflow",
+        "HEAD~1:refs/heads/without",
+        cwd=work,
+        ok=False,
+    )
+    assert (
+        "refusing to allow a GitHub App to create or update workflow "
+        "`.github/workflows/ci.yml` without `workflows` permission" in refused
+    )
     assert "without" not in git("ls-remote", "origin", cwd=work)
     git("push", "--quiet", box.remote(ann), "HEAD:refs/heads/workflow", cwd=work)
     with box.client(None) as client:
@@ -224,15 +264,22 @@ def test_a_dropped_connection_is_dropped(box: Running) -> None:
     assert box.events("issues")[-1]["action"] == "opened"
 
 
-@pytest.mark.parametrize(("arguments", "complaint"), [
-    ([], "--webhook-secret"),
-    (["--webhook-secret", ""], "secret is empty"),
-    (["--webhook-secret", "s", "--user", "ann=boss"], "'boss' is no permission"),
-    (["--webhook-secret", "s", "--repo", "demo=/nowhere"], "is not OWNER/NAME=DIR"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "--webhook-secret"),
+        (["--webhook-secret", ""], "secret is empty"),
+        (["--webhook-secret", "s", "--user", "ann=boss"], "'boss' is no permission"),
+        (["--webhook-secret", "s", "--repo", "demo=/nowhere"], "is not OWNER/NAME=DIR"),
+    ],
+)
 def test_a_command_line_that_makes_no_sense_is_explained(
     arguments: list[str], complaint: str
 ) -> None:
-    done = subprocess.run([sys.executable, "-m", "app.githubbox", *arguments],
-                          capture_output=True, text=True, timeout=30)
+    done = subprocess.run(
+        [sys.executable, "-m", "app.githubbox", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
     assert done.returncode == 2 and complaint in done.stderr

@@ -31,8 +31,9 @@ async def branch(here: Rig, name: str, path: str, text: str) -> str:
     kept = [line for line in entries.splitlines() if not line.endswith(f"\t{path}")]
     lines = "\n".join([*kept, f"100644 blob {blob.strip()}\t{path}"])
     tree = await git._git("mktree", stdin=lines.encode())
-    commit = await git.commit_tree(tree.strip(), [main], f"Change {path}", "admin",
-                                   "1+admin@users.noreply.github.com")
+    commit = await git.commit_tree(
+        tree.strip(), [main], f"Change {path}", "admin", "1+admin@users.noreply.github.com"
+    )
     app = await here.installation()
     made = await app.post(f"{REPO}/git/refs", json={"ref": f"refs/heads/{name}", "sha": commit})
     assert made.status_code == 201, made.text
@@ -57,15 +58,31 @@ async def test_a_labelled_issue_becomes_a_merged_pull_request(box: Rig) -> None:
     app, ann = await box.installation(), box.person("write")
     number = await opened(ann, labels=["bug"], assignees=["squadron-box[bot]"], body="It adds up.")
     sha = await branch(box, "squadron/bug-fix/issue-1", "calc.py", "def add(a, b):\n    return 1\n")
-    check = (await app.post(f"{REPO}/check-runs", json={
-        "name": "squadron/bug-fix", "head_sha": sha, "status": "in_progress",
-        "output": {"title": "Working", "summary": "on it"},
-        "actions": [{"label": "Stop", "description": "Stop the agent", "identifier": "stop"}],
-    })).json()
-    pull = (await app.post(f"{REPO}/pulls", json={
-        "title": "Fix", "head": "squadron/bug-fix/issue-1", "base": "main",
-        "body": f"Fixes #{number}",
-    })).json()
+    check = (
+        await app.post(
+            f"{REPO}/check-runs",
+            json={
+                "name": "squadron/bug-fix",
+                "head_sha": sha,
+                "status": "in_progress",
+                "output": {"title": "Working", "summary": "on it"},
+                "actions": [
+                    {"label": "Stop", "description": "Stop the agent", "identifier": "stop"}
+                ],
+            },
+        )
+    ).json()
+    pull = (
+        await app.post(
+            f"{REPO}/pulls",
+            json={
+                "title": "Fix",
+                "head": "squadron/bug-fix/issue-1",
+                "base": "main",
+                "body": f"Fixes #{number}",
+            },
+        )
+    ).json()
     assert pull["head"]["sha"] == sha and pull["user"]["login"] == "squadron-box[bot]"
     assert (await app.get(f"{REPO}/pulls/{pull['number']}")).json()["mergeable"] is None
     assert (await app.get(f"{REPO}/pulls/{pull['number']}")).json()["mergeable"] is True
@@ -84,9 +101,17 @@ async def test_a_labelled_issue_becomes_a_merged_pull_request(box: Rig) -> None:
     assert (await app.get(f"{REPO}/issues/{number}")).json()["state_reason"] == "completed"
     assert (await ann.put(f"{REPO}/pulls/2/merge", json={})).status_code == 405
     assert await box.heard() == [
-        "issues.opened", "issues.labeled", "issues.assigned", "push", "check_run.created",
-        "pull_request.opened", "check_run.completed", "pull_request_review.submitted",
-        "pull_request.closed", "issues.closed", "push",
+        "issues.opened",
+        "issues.labeled",
+        "issues.assigned",
+        "push",
+        "check_run.created",
+        "pull_request.opened",
+        "check_run.completed",
+        "pull_request_review.submitted",
+        "pull_request.closed",
+        "issues.closed",
+        "push",
     ]
     closed = box.listener.last("pull_request.closed")
     assert closed["pull_request"]["merged"] is True and closed["sender"]["login"] == "write"
@@ -105,8 +130,13 @@ async def test_the_head_of_an_open_pull_request_is_gits(box: Rig) -> None:
     assert (await app.delete(f"{REPO}/git/refs/heads/work")).status_code == 204
     gone = (await app.get(f"{REPO}/pulls/1")).json()
     assert (gone["state"], gone["head"]["sha"]) == ("closed", newer)
-    assert (await box.heard())[2:] == ["push", "push", "pull_request.synchronize", "push",
-                                       "pull_request.closed"]
+    assert (await box.heard())[2:] == [
+        "push",
+        "push",
+        "pull_request.synchronize",
+        "push",
+        "pull_request.closed",
+    ]
 
 
 async def test_a_pull_request_is_refused_for_githubs_reasons(box: Rig) -> None:
@@ -167,9 +197,19 @@ async def test_labels_comments_and_people_of_an_issue(box: Rig) -> None:
     assert (body["assignee"]["login"], body["state_reason"]) == ("admin", "not_planned")
     await ann.patch(issue, json={"state": "open"})
     assert await box.heard() == [
-        "issues.opened", "label.created", "issues.labeled", "issues.labeled", "issues.unlabeled",
-        "issues.unlabeled", "issues.labeled", "issue_comment.created", "issue_comment.edited",
-        "issue_comment.deleted", "issues.assigned", "issues.edited", "issues.closed",
+        "issues.opened",
+        "label.created",
+        "issues.labeled",
+        "issues.labeled",
+        "issues.unlabeled",
+        "issues.unlabeled",
+        "issues.labeled",
+        "issue_comment.created",
+        "issue_comment.edited",
+        "issue_comment.deleted",
+        "issues.assigned",
+        "issues.edited",
+        "issues.closed",
         "issues.reopened",
     ]
     assert box.listener.last("issues.edited")["changes"] == {"title": {"from": "A bug"}}
@@ -183,8 +223,9 @@ async def test_blockers_locks_and_deleted_issues(box: Rig) -> None:
     assert (await app.post(blocked, json={"issue_id": identity})).status_code == 201
     assert [one["number"] for one in (await app.get(blocked)).json()] == [first]
     assert (await app.delete(f"{blocked}/{identity}")).status_code == 200
-    await box.client().post("/_box/sub_issue", json={"repository": "octo/demo", "number": first,
-                                                     "sub_issue": second})
+    await box.client().post(
+        "/_box/sub_issue", json={"repository": "octo/demo", "number": first, "sub_issue": second}
+    )
     subs = (await app.get(f"{REPO}/issues/{first}/sub_issues")).json()
     assert [one["number"] for one in subs] == [second]
     await ann.put(f"{REPO}/issues/{first}/lock")
@@ -197,8 +238,11 @@ async def test_blockers_locks_and_deleted_issues(box: Rig) -> None:
     assert (await box.client().post("/_box/delete_issue", json=order)).status_code == 200
     assert (await app.get(f"{REPO}/issues/{first}")).status_code == 410
     assert (await box.heard())[2:] == [
-        "issue_dependencies.blocked_by_added", "issue_dependencies.blocked_by_removed",
-        "issues.locked", "issue_comment.created", "issues.deleted",
+        "issue_dependencies.blocked_by_added",
+        "issue_dependencies.blocked_by_removed",
+        "issues.locked",
+        "issue_comment.created",
+        "issues.deleted",
     ]
 
 
@@ -210,10 +254,16 @@ async def test_checks_are_strict_and_can_be_found_again(box: Rig) -> None:
     untitled = {"name": "x", "head_sha": sha, "output": {"summary": "s"}}
     assert (await app.post(f"{REPO}/check-runs", json=untitled)).status_code == 422
     for external in ("first", "second"):
-        await app.post(f"{REPO}/check-runs", json={
-            "name": "squadron/pm", "head_sha": sha, "external_id": external,
-            "conclusion": "failure", "output": {"title": "t", "summary": "s", "text": "x"},
-        })
+        await app.post(
+            f"{REPO}/check-runs",
+            json={
+                "name": "squadron/pm",
+                "head_sha": sha,
+                "external_id": external,
+                "conclusion": "failure",
+                "output": {"title": "t", "summary": "s", "text": "x"},
+            },
+        )
     asked: list[tuple[dict[str, str | int], list[str]]] = [
         ({"check_name": "squadron/pm", "app_id": box.box.identity.app_id}, ["second"]),
         ({"filter": "all"}, ["second", "first"]),
@@ -249,8 +299,9 @@ async def test_lists_come_in_pages_and_unchanged_answers_as_304(box: Rig) -> Non
     later = (box.now + timedelta(hours=1)).isoformat()
     assert (await app.get(f"{REPO}/issues", params={"since": later})).json() == []
     tag = {"If-None-Match": labelled.headers["etag"]}
-    again = await app.get(f"{REPO}/issues", params={"labels": "bug", "creator": "write"},
-                          headers=tag)
+    again = await app.get(
+        f"{REPO}/issues", params={"labels": "bug", "creator": "write"}, headers=tag
+    )
     assert again.status_code == 304 and not again.content
     assert int(again.headers["x-ratelimit-remaining"]) > 0
 
@@ -294,8 +345,10 @@ async def test_an_app_shows_who_it_is_and_its_tokens_are_narrow_and_short_lived(
     for asked in ({"permissions": {"workflows": "write"}}, {"repositories": ["other"]}):
         answer = await box.app().post(f"/app/installations/{number}/access_tokens", json=asked)
         assert answer.status_code == 422
-    short = await box.app().post(f"/app/installations/{number}/access_tokens",
-                                 headers={"X-GitHub-Stateless-S2S-Token": "disabled"})
+    short = await box.app().post(
+        f"/app/installations/{number}/access_tokens",
+        headers={"X-GitHub-Stateless-S2S-Token": "disabled"},
+    )
     assert len(short.json()["token"]) == 40 and "." not in short.json()["expires_at"]
     box.now += timedelta(minutes=61)
     assert (await app.get(f"{REPO}/issues")).status_code == 401
@@ -306,7 +359,9 @@ async def test_the_client_library_of_the_service_drives_it(box: Rig) -> None:
     identity = box.box.identity
     github = GitHub(
         AppAuthStrategy(str(identity.app_id), identity.private_key_pem.decode()),
-        base_url=box.box.url, async_transport=transport, auto_retry=False,
+        base_url=box.box.url,
+        async_transport=transport,
+        auto_retry=False,
     )
     installed = github.with_auth(github.auth.as_installation(identity.installation_id))
     answer = await installed.arequest("POST", f"{REPO}/issues", json={"title": "by githubkit"})
@@ -327,7 +382,9 @@ async def test_the_timeline_tells_who_set_which_label(box: Rig) -> None:
     await ted.post(f"{issue}/labels", json={"labels": ["bug"]})
     told = (await ann.get(f"{issue}/timeline")).json()
     assert [(one["event"], one["label"]["name"], one["actor"]["login"]) for one in told] == [
-        ("labeled", "bug", "write"), ("unlabeled", "bug", "write"), ("labeled", "bug", "triage"),
+        ("labeled", "bug", "write"),
+        ("unlabeled", "bug", "write"),
+        ("labeled", "bug", "triage"),
     ]
 
 
@@ -337,10 +394,15 @@ async def test_what_is_opened_while_a_list_is_made_disturbs_nobody(box: Rig) -> 
     for name in ("one", "two", "three"):
         sha = await branch(box, name, f"{name}.txt", name)
         await app.post(f"{REPO}/pulls", json={"title": name, "head": name, "base": "main"})
-    await app.post(f"{REPO}/check-runs", json={
-        "name": "squadron/bug-fix", "head_sha": sha, "status": "in_progress",
-        "output": {"title": "Working", "summary": "on it"},
-    })
+    await app.post(
+        f"{REPO}/check-runs",
+        json={
+            "name": "squadron/bug-fix",
+            "head_sha": sha,
+            "status": "in_progress",
+            "output": {"title": "Working", "summary": "on it"},
+        },
+    )
 
     async def issues() -> None:
         for _ in range(30):

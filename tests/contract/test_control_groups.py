@@ -85,7 +85,7 @@ def test_who_is_not_alone_moves_nobody(group: tuple[Path, Path, str]) -> None:
         try:
             (place / "cgroup.procs").write_text(str(other.pid))
             script = JOINS.partition("for attempt")[0] + (
-                'print(*(each.relative_to(root) for each in bases(root, [sys.argv[2]])))\n'
+                "print(*(each.relative_to(root) for each in bases(root, [sys.argv[2]])))\n"
                 'print(pathlib.Path("/proc/self/cgroup").read_text().split("0::")[1].strip())\n'
             )
             found, own = run_in(group, script)

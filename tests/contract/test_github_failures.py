@@ -250,8 +250,13 @@ async def test_a_branch_of_the_same_name_in_a_fork_is_another() -> None:
     def opened_from(number: int, full_name: str | None) -> dict[str, object]:
         repo = None if full_name is None else {"full_name": full_name}
         head = {"sha": "f" * 40, "repo": repo}
-        return {"number": number, "html_url": "https://x", "state": "open", "head": head,
-                "base": {"ref": "main"}}
+        return {
+            "number": number,
+            "html_url": "https://x",
+            "state": "open",
+            "head": head,
+            "base": {"ref": "main"},
+        }
 
     listed = [opened_from(1, "octo/fork"), opened_from(2, "Octo/Demo"), opened_from(3, None)]
     github = answering(lambda request: httpx.Response(200, json=listed))

@@ -23,9 +23,7 @@ async def test_failures_are_read_back_to_an_instant_and_asked_for_again(tmp_path
     (files / "a.txt").write_text("a")
     clock, url = SetClock(datetime.now(UTC)), "http://squadron.test/webhook"
     nobody = httpx.MockTransport(lambda _: httpx.Response(202))
-    box = Box(
-        root, webhook_secret="s", webhook_url=url, webhook_transport=nobody, clock=clock.now
-    )
+    box = Box(root, webhook_secret="s", webhook_url=url, webhook_transport=nobody, clock=clock.now)
     async with box:
         await box.add_repository("octo/demo", files)
         wire = Judged(httpx.ASGITransport(box.asgi))

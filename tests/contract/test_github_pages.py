@@ -37,9 +37,7 @@ class Crowd:
         """A POST by a person; None: by our own App."""
         return (await self.box.silently("POST", f"/repos/octo/demo{path}", body, user)).body
 
-    async def many(
-        self, path: str, body: Callable[[int], Json], user: str | None = "ada"
-    ) -> None:
+    async def many(self, path: str, body: Callable[[int], Json], user: str | None = "ada") -> None:
         """So many POSTs."""
         for number in range(MANY):
             await self.does(path, body(number), user)

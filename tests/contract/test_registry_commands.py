@@ -102,9 +102,7 @@ def test_explain_tells_who_told_the_agent_what(tmp_path: Path) -> None:
         await past.published(agent, issue)
         for name, (by, thread, after_seconds, lines, refused) in given.items():
             at = NOON + timedelta(seconds=after_seconds)
-            await past.heard(
-                HeardCommands("octo/demo", name, None, thread, by, lines, refused, at)
-            )
+            await past.heard(HeardCommands("octo/demo", name, None, thread, by, lines, refused, at))
         return agent
 
     with registry(tmp_path) as past:

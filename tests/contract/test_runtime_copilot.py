@@ -43,9 +43,7 @@ def told(server: ScriptedServer) -> str:
     return "\n".join(each.text for each in server.requests[-1].conversation.messages)
 
 
-async def test_work_is_asked_for_counted_and_reported(
-    copilot: MakeBench, tmp_path: Path
-) -> None:
+async def test_work_is_asked_for_counted_and_reported(copilot: MakeBench, tmp_path: Path) -> None:
     path = str(tmp_path / "workspace" / "n.txt")
     made = copilot(
         story(
@@ -159,9 +157,7 @@ async def test_a_tool_without_a_verdict_does_not_run(copilot: MakeBench, kind: s
 
 
 async def test_a_session_goes_on_in_a_new_process(copilot: MakeBench) -> None:
-    made = copilot(
-        story(Said("half"), calls(bash("touch later", description="d")), Said("whole"))
-    )
+    made = copilot(story(Said("half"), calls(bash("touch later", description="d")), Said("whole")))
     async with made.session() as session:
         assert await session.turn(GO) == Idle("half")
     async with made.session() as again:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.full
 GO = "SCENARIO:story go"
 MANY = 60.0
 PROJECT = Path(__file__).parents[2]
-ANSWERS = "#!/bin/sh\n[ \"$1\" != --version ] || { echo 0.0.100; exit; }\n"
+ANSWERS = '#!/bin/sh\n[ "$1" != --version ] || { echo 0.0.100; exit; }\n'
 OLD_PROTOCOL = """\
 #!/usr/bin/env python3
 import json, sys

@@ -52,9 +52,7 @@ def hostile(made: Bench, marker: Path) -> None:
             file.write_text(text)
 
 
-async def test_nothing_of_the_repository_has_an_effect(
-    copilot: MakeBench, tmp_path: Path
-) -> None:
+async def test_nothing_of_the_repository_has_an_effect(copilot: MakeBench, tmp_path: Path) -> None:
     marker = tmp_path / "HOOKED"
     made = copilot(story(calls(bash("true", description="d")), Said("done")))
     made.order()

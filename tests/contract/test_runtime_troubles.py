@@ -29,9 +29,7 @@ MOST_REQUESTS = 5
 
 
 @pytest.fixture(params=RUNTIMES)
-def bench(
-    request: pytest.FixtureRequest, tmp_path: Path, copilot_cache: Path
-) -> Iterator[Bench]:
+def bench(request: pytest.FixtureRequest, tmp_path: Path, copilot_cache: Path) -> Iterator[Bench]:
     runtime: RuntimeName = request.param
     with empty_server() as server:
         made = BENCHES[runtime](tmp_path, server)

@@ -330,7 +330,8 @@ def test_each_limit_warns_once_until_it_is_raised(limits: Limits, steps: list[St
             warned.discard(event.limit)
     for _, decision in life.decisions:
         told = [
-            event for event in decision.events
+            event
+            for event in decision.events
             if isinstance(event, Warned) and event.limit not in limits.shadow
         ]
         assert (decision.verdict.answer is Answer.WARN) == bool(told)

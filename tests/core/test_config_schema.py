@@ -19,8 +19,7 @@ from tests.core.test_config_repository import ALL_DEFAULTS, SEED_002
 
 PROJECT = Path(__file__).parents[2]
 SCHEMAS = {
-    kind: Draft202012Validator(dict(json_schema(kind)))
-    for kind in ("config", "agent", "operator")
+    kind: Draft202012Validator(dict(json_schema(kind))) for kind in ("config", "agent", "operator")
 }
 
 EXAMPLES = PROJECT / "tests/data/examples"

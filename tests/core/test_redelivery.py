@@ -71,9 +71,7 @@ def test_github_keeps_it_for_three_days() -> None:
 
 
 @pytest.mark.parametrize(("times", "wait"), [*enumerate(WAITS, 1)])
-def test_who_was_asked_is_asked_again_after_a_wait_that_grows(
-    times: int, wait: timedelta
-) -> None:
+def test_who_was_asked_is_asked_again_after_a_wait_that_grows(times: int, wait: timedelta) -> None:
     again = failed("one")
     early = redeliveries([again], [], asked("one", times, wait - MOMENT), NOW)
     assert early == Redeliveries((), 1, 0, again.at - LIST_LAGS)

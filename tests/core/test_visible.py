@@ -85,7 +85,7 @@ STAYS = [
     '<details open>\n<img width="20" height=\'30px\' src="https://example.org/x.png">',
     "A `<b title='x'>` and ``[`](u \"v\")`` and `![x](y)`",
     "<https://example.org/a> and <ada@example.org>\nand `<b title='x'>`",
-    "Vec<String, u8>, x < y and vec![1, 2], f(a[0](b) \"c\"), [x](u) \"said\")",
+    'Vec<String, u8>, x < y and vec![1, 2], f(a[0](b) "c"), [x](u) "said")',
     "[one](u), [two](a(b)), [three](<a>) \\![no](picture)",
     "Привет, 你好, שלום, مرحبا ١٢٣",
     "\tA tab\r\nand lines\n",

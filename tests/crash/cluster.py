@@ -63,8 +63,12 @@ class Member:
 
     def until_ready(self) -> None:
         """Wait until it serves."""
-        until(self.is_ready, "the process serves", within_seconds=READY_SECONDS,
-              failing=self.check_alive)
+        until(
+            self.is_ready,
+            "the process serves",
+            within_seconds=READY_SECONDS,
+            failing=self.check_alive,
+        )
 
     def is_ready(self) -> bool:
         """Whether it serves."""

@@ -30,9 +30,7 @@ def test_nothing_is_lost_or_doubled_by_the_first_few_kills(
 
 
 @pytest.mark.crash
-def test_nothing_is_lost_and_nothing_is_doubled(
-    tmp_path: Path, database_url: str | None
-) -> None:
+def test_nothing_is_lost_and_nothing_is_doubled(tmp_path: Path, database_url: str | None) -> None:
     with campaign(tmp_path / "c", SEED, database_url) as fight:
         fight.fight(plan(SEED), lambda: False)
         fight.rest()

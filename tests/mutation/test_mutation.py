@@ -111,11 +111,7 @@ def test_outside_of_functions_only_figures_and_names_of_an_enum_change() -> None
 
 
 def _each_fiftieth() -> list[Mutant]:
-    return [
-        each
-        for file in pure_files()
-        for each in mutants_of(str(file), file.read_text())[::50]
-    ]
+    return [each for file in pure_files() for each in mutants_of(str(file), file.read_text())[::50]]
 
 
 def test_every_mutant_is_python_and_another_program() -> None:

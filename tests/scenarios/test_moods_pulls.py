@@ -60,8 +60,9 @@ def until_named(team: Squad, agent: Agent, effect: EffectName) -> None:
 
 def until_all_done(team: Squad, agent: Agent) -> None:
     until(
-        lambda: {one.state for one in team.registry.effects(agent.id).values()}
-        == {EffectState.DONE},
+        lambda: (
+            {one.state for one in team.registry.effects(agent.id).values()} == {EffectState.DONE}
+        ),
         f"all is done for {agent.id}",
         failing=team.check_alive,
     )

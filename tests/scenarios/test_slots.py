@@ -42,9 +42,7 @@ PAUSE = timedelta(seconds=FIRST_PAUSE_SECONDS)
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     directory = tmp_path_factory.mktemp("slots")
     demo = repository(ROLES)
-    with squad(
-        directory, {"octo/demo": demo}, workers=SLOTS, reconciliation_seconds=2
-    ) as team:
+    with squad(directory, {"octo/demo": demo}, workers=SLOTS, reconciliation_seconds=2) as team:
         yield team
 
 

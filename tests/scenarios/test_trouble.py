@@ -171,9 +171,7 @@ def test_peers_28_of_more_than_a_hundred_comments_all_pages_are_read(team: Squad
         team.github.silently("rita", "POST", f"{task.path}/comments", body)
     team.label(task, "squadron:caller")
     team.until_escalated(task)
-    pages = [
-        team.github.sees(f"{task.path}/comments?per_page=100&page={page}") for page in (1, 2)
-    ]
+    pages = [team.github.sees(f"{task.path}/comments?per_page=100&page={page}") for page in (1, 2)]
     assert [len(page) for page in pages] == [100, 2]
     [ours] = [one for page in pages for one in page if one["user"]["login"] == BOT]
     until(

@@ -50,9 +50,7 @@ class Story:
 
 
 STORIES: Final[Mapping[str, Story]] = {
-    "a label is taken off and set again": Story(
-        Waits.ANSWER, [OFF, ON], ["CANCELLED", "QUEUED"]
-    ),
+    "a label is taken off and set again": Story(Waits.ANSWER, [OFF, ON], ["CANCELLED", "QUEUED"]),
     "a label is set again by one who may start nobody": Story(
         Waits.ANSWER, [OFF, ("issue", "label by tom")], ["CANCELLED"]
     ),
@@ -176,9 +174,7 @@ def _set_up(
             git("push", "--quiet", "origin", branch, cwd=clone)
             pull = {"title": branch, "head": branch, "base": "main"}
             its["pull"] = _opened(team, f"/repos/{name}/pulls", pull)
-            registry.asleep(
-                name, its["issue"], "docs", Waits.REVIEW, pull_request=its["pull"]
-            )
+            registry.asleep(name, its["issue"], "docs", Waits.REVIEW, pull_request=its["pull"])
         case Waits.BLOCKER:
             blockers = [key for key in ("one", "two") if any(key == of for of, _ in story.steps)]
             for key in blockers:

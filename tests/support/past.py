@@ -75,7 +75,6 @@ class Past:
         for effect in effects:
             await self._store.save_effect(agent, effect)
 
-
     async def heard(self, told: HeardCommands) -> None:
         """Somebody told Squadron something."""
         await self._store.hear_commands(told)

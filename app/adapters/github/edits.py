@@ -67,6 +67,4 @@ def _at(edit: Edit) -> datetime:
 def _edit(node: object, at: str, who: str) -> Edit:
     login = reading.text(node, who, "login") or reading.GHOST
     is_bot = reading.text(node, who, "__typename") == "Bot"
-    return Edit(
-        f"{login}[bot]" if is_bot else login, is_bot, reading.needed_instant(node, at)
-    )
+    return Edit(f"{login}[bot]" if is_bot else login, is_bot, reading.needed_instant(node, at))

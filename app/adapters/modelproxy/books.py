@@ -127,4 +127,3 @@ class Books:
         if self.failed is None:
             self.failed = words
             self.stopped.set()
-

@@ -82,8 +82,7 @@ class ResponsesMeter:
             reading,
             is_answer=True,
             said_characters=reading.said_characters + characters(delta),
-            has_text=reading.has_text
-            or (kind == "response.output_text.delta" and is_said(delta)),
+            has_text=reading.has_text or (kind == "response.output_text.delta" and is_said(delta)),
         )
         return self._ended(reading, event.get("response")) if kind in self._ENDS else reading
 

@@ -42,9 +42,7 @@ def asked_of(raw: bytes, model: str, *, is_anthropic: bool) -> Body:
     return {**body, "model": model}
 
 
-def prepared(
-    wire: Wire, raw: bytes, model: str, most_output_tokens: int | None = None
-) -> Prepared:
+def prepared(wire: Wire, raw: bytes, model: str, most_output_tokens: int | None = None) -> Prepared:
     """The request as it is sent on. Raises `BadRequest`.
 
     Whatever model the CLI names, `model` is asked: it is the one that is paid for. An answer is

@@ -1,6 +1,5 @@
 """The model's own endpoint: where it is, what it is sent, and what its failures mean."""
 
-
 import asyncio
 import functools
 import ssl

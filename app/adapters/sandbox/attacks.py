@@ -94,8 +94,7 @@ ATTACKS: Final = (
     Attack("write a file without end", "head -c 2M /dev/zero >large"),
     Attack(
         "fill the disk with many files",
-        "for n in $(seq 24); do head -c 512K /dev/zero >part-$n;"
-        " test $n -lt 6 || sleep 0.5; done",
+        "for n in $(seq 24); do head -c 512K /dev/zero >part-$n; test $n -lt 6 || sleep 0.5; done",
         tries=3,
     ),
     Attack(

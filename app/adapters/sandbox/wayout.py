@@ -99,9 +99,7 @@ class Proxy:
     @property
     def refused(self) -> tuple[RefusedHost, ...]:
         """Who was asked for and not reached, in order."""
-        return tuple(
-            RefusedHost(host, why, times) for (host, why), times in self._refused.items()
-        )
+        return tuple(RefusedHost(host, why, times) for (host, why), times in self._refused.items())
 
     def admit(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A client has connected; for `asyncio.start_server`, with a `limit` of

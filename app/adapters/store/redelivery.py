@@ -35,7 +35,5 @@ def read_from(connection: sa.Connection) -> datetime | None:
 
 def save_read(connection: sa.Connection, read_from: datetime, forget_before: datetime) -> None:
     """Keep how far was read, and forget asks of longer ago."""
-    connection.execute(
-        upsert(connection.dialect.name, MARKS), {"name": _FAILURES, "at": read_from}
-    )
+    connection.execute(upsert(connection.dialect.name, MARKS), {"name": _FAILURES, "at": read_from})
     connection.execute(sa.delete(REDELIVERIES).where(REDELIVERIES.c.at < forget_before))

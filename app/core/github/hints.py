@@ -227,7 +227,7 @@ def read(event: str, payload: object) -> Signal | None:
             words = _commented(where, payload, _KINDS[event])
             judged = PullRequestJudged(numbers=(number or 0,), words=words, **where.fields())
             return judged if number is not None else None
-        case ("pull_request_review" | "pull_request_review_comment"), "edited":
+        case (("pull_request_review" | "pull_request_review_comment"), "edited"):
             return _edited(where, payload, _KINDS[event])
         case "check_run", "completed":
             return _checked(where, payload)

@@ -97,6 +97,7 @@ LEAST_USD: Final = 0.01
 BUDGETED_COST_USD: Final = 1.0
 """`max_cost_usd` of an agent that a money budget applies to and whose limits leave it open."""
 
+
 def _money_limit(name: LimitName, *, why: str, counted: str, not_counted: str) -> LimitInfo:
     """A bound on what an agent may cost, which nobody has to set."""
     return LimitInfo(

@@ -14,6 +14,7 @@ from app.core.steering.ownership import ASSIGNMENT_TRIGGER, LABEL_TRIGGER
 PUSHED: Final = "pull_request.synchronize"
 """The head of a pull request has moved."""
 
+
 @dataclass(frozen=True, slots=True)
 class Ask:
     """Somebody asks for an agent of a role."""

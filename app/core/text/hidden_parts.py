@@ -39,9 +39,7 @@ _RAW_TAG: Final = re.compile(
     r"(?P<attributes>(?:=\s*+\"[^\"]*+(?:\"|\Z)|=\s*+'[^']*+(?:'|\Z)|[^>])*+)(?:>|\Z)"
 )
 """A tag as browsers read it, in what GitHub takes for a block of HTML."""
-_ATTRIBUTE: Final = re.compile(
-    rf"(?P<name>[^\s=>/]++)(?:\s*+=\s*+(?P<value>{_VALUE}|[^\s>]*+))?"
-)
+_ATTRIBUTE: Final = re.compile(rf"(?P<name>[^\s=>/]++)(?:\s*+=\s*+(?P<value>{_VALUE}|[^\s>]*+))?")
 _ADDRESS: Final = re.compile(r"[^\s\"'<>]*")
 _SIZE: Final = re.compile(r"[0-9]{1,5}(?:px|%)?|left|center|right|")
 _KEPT: Final = {

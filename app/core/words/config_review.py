@@ -78,9 +78,7 @@ def as_in_branch(
     known = {(each.file, each.message) for each in problems}
     here = [each for each in problems if each.file not in differing]
     moved = [
-        each
-        for each in in_branch
-        if each.file in differing and (each.file, each.message) in known
+        each for each in in_branch if each.file in differing and (each.file, each.message) in known
     ]
     return (*here, *moved)
 

@@ -12,9 +12,7 @@ from app.services.effects.outcome import as_written, digest, done
 from app.services.world import repository_of
 
 
-async def write_check(
-    github: GitHub, view: Report, effect: Effect, now: datetime
-) -> Effect:
+async def write_check(github: GitHub, view: Report, effect: Effect, now: datetime) -> Effect:
     """The check on the head of the branch says how it stands; the one on an older head is settled.
     May raise `GitHubFailed`."""
     agent = view.agent

@@ -265,9 +265,7 @@ class Closing:
             await self._world.store.note_head(agent.id, None, kept.sha)
             await self._world.engine.enqueue(Work.to_publish(agent.id, f"kept:{kept.sha}"))
 
-    async def finish(
-        self, agent: Agent, why: str, since: datetime | None = None
-    ) -> Agent | None:
+    async def finish(self, agent: Agent, why: str, since: datetime | None = None) -> Agent | None:
         """Merged, `since` then, or waited for long enough."""
         ended = Finished(at=self._world.clock.now(), why=why, since=since)
         return await self._move(agent, Signal.FINISHED, [ended], Changes())

@@ -53,8 +53,7 @@ class NeedsHumanTurns:
         asked = [
             original
             for issue in listed
-            if issue.is_open
-            and (original := original_of(issue.body, repository_id)) is not None
+            if issue.is_open and (original := original_of(issue.body, repository_id)) is not None
         ]
         asked += await self._changed_by_people(repository, repository_id, stopped, listed, purse)
         turns = {original: (repository_id, original) for original in asked}

@@ -37,9 +37,7 @@ class NotBegun:
             return brake_words(brake)
         post = (here.full_name, start.issue, start.role)
         refused = await store.refused_starts(start.asked_at)
-        reasons = (
-            one.reason for one in refused if (one.repository, one.issue, one.role) == post
-        )
+        reasons = (one.reason for one in refused if (one.repository, one.issue, one.role) == post)
         return next(reasons, TRIED_AGAIN)
 
     async def taken_back_by(self, repository: Repository, issue: int, said: str) -> set[str]:

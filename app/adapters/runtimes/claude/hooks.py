@@ -61,9 +61,7 @@ class Hooks:
         return create_sdk_mcp_server(SERVER, tools=[*served, *closing])
 
     def _matcher(self, hook: Hook) -> HookMatcher:
-        return HookMatcher(
-            hooks=[hook], timeout=self._bounds.hook_seconds, on_failure="block"
-        )
+        return HookMatcher(hooks=[hook], timeout=self._bounds.hook_seconds, on_failure="block")
 
     async def _before(
         self, call: HookInput, call_id: str | None, context: HookContext
@@ -145,5 +143,3 @@ def _answer(ruling: Ruling) -> HookJSONOutput:
 
 def _told(words: str, *, ok: bool) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}], "is_error": not ok}
-
-
