@@ -24,6 +24,7 @@ for is an order below `/_box/`, with a JSON body where it is a POST:
 * `POST users`: `login`, `permission`; a person, or their new permission; answers a token
 * `POST teams`: `org`, `team`, `members` (logins); who is in the team from now on
 * `POST protect`: `repository`, `branch`; pushes to it are refused from now on
+* `POST require`: `repository`, `branch`, `checks`; only what passes these is merged into it
 * `POST visibility`: `repository`, `private`
 * `POST fork`: `repository`, `user`; that person's own copy of it, where the App is not installed
 * `POST check_action`: `repository`, `check_run_id`, `user`, `identifier`; somebody presses a

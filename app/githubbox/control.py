@@ -68,6 +68,7 @@ class Control:
             ("POST", "ping"): self._ping,
             ("POST", "age_deliveries"): self._age_deliveries,
             ("POST", "protect"): self._protect,
+            ("POST", "require"): self._require,
             ("POST", "visibility"): self._visibility,
             ("POST", "fork"): self._fork,
             ("POST", "users"): self._add_user,
@@ -173,6 +174,11 @@ class Control:
         repository = self._repository(body)
         repository.protected.add(str(body["branch"]))
         return {"protected": sorted(repository.protected)}
+
+    async def _require(self, body: Json) -> Json:
+        required = self._repository(body).required
+        required[str(body["branch"])] = [str(name) for name in body["checks"]]
+        return {"required": required}
 
     async def _visibility(self, body: Json) -> Json:
         repository = self._repository(body)

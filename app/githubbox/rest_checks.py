@@ -8,7 +8,7 @@ from app.githubbox.http import Call, Fields, Refused, Reply, invalid, not_found
 from app.githubbox.render import REPO
 from app.githubbox.render_git import GitRender
 from app.githubbox.routing import Route, reading, writing
-from app.githubbox.state import CheckRun, Json, Role, Status
+from app.githubbox.state import CheckRun, Json, Repository, Role, Status
 
 MAX_OUTPUT_CHARACTERS = 65_535
 MAX_ANNOTATIONS = 50
@@ -60,12 +60,12 @@ def _apply(call: Call, check: CheckRun, fields: Fields) -> None:
     output, actions = fields.nested("output"), _actions(fields)
     if output is not None:
         _apply_output(check, output)
-    if conclusion:
+    if check.status == "completed":
+        status = check.status  # GitHub keeps what has completed, and says nothing of it
+    elif conclusion:
         status = "completed"
         check.conclusion = conclusion
         check.completed_at = _moment(fields, "completed_at") or call.now
-    elif status:
-        check.conclusion, check.completed_at = None, None
     check.status = status or check.status
     check.started_at = _moment(fields, "started_at") or check.started_at
     check.external_id = fields.optional_text("external_id") or check.external_id
@@ -174,6 +174,14 @@ async def _commit(call: Call) -> str:
     if sha is None:
         raise Refused(422, f"No commit found for SHA: {call.params['ref']}")
     return sha
+
+
+def passes(repository: Repository, sha: str, name: str) -> bool:
+    """Whether a required check lets a commit through: of the runs of one name the newest counts,
+    and GitHub lets neutral and skipped pass."""
+    runs = [one for one in repository.checks.values() if (one.head_sha, one.name) == (sha, name)]
+    newest = max(runs, key=lambda one: one.id, default=None)
+    return newest is not None and newest.conclusion in {"success", "neutral", "skipped"}
 
 
 # statuses

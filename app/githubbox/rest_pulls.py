@@ -8,6 +8,7 @@ from app.githubbox.http import Call, Refused, Reply, forbidden, invalid, not_fou
 from app.githubbox.moves import merged, moved
 from app.githubbox.render import REPO
 from app.githubbox.render_git import GitRender, ends, pull_changes
+from app.githubbox.rest_checks import passes
 from app.githubbox.rest_issues import MAX_TITLE_CHARACTERS, change_text, set_state
 from app.githubbox.routing import Route, reading, writing
 from app.githubbox.state import Issue, Pull, Repository, Role
@@ -186,6 +187,9 @@ async def merge(call: Call) -> Reply:
             raise Refused(405, "Pull Request is not mergeable")
         if (wanted := fields.optional_text("sha")) and wanted != head:
             raise Refused(409, "Head branch was modified. Review and try the merge again.")
+        for name in repository.required.get(pull.base, ()):
+            if not passes(repository, head, name):
+                raise Refused(405, f'Required status check "{name}" has not passed.')
         tree = await repository.git.merged_tree(base, head)
         if tree is None:
             raise Refused(405, "Pull Request is not mergeable")

@@ -238,6 +238,8 @@ class Repository:
     default_branch: str = "main"
     protected: set[str] = field(default_factory=set)
     """Names of branches to which every push is refused."""
+    required: dict[str, list[str]] = field(default_factory=dict)
+    """By branch: the names of the checks without which nothing is merged into it."""
     labels: list[Label] = field(default_factory=list)
     issues: dict[int, Issue] = field(default_factory=dict)
     checks: dict[int, CheckRun] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from app.core.agents.events import LineComment
 from app.core.commands.buttons import Button
-from app.core.effects.wanted import Conclusion
+from app.core.effects.check_run import CheckRun, Conclusion
 from app.core.github.checks import FailedCheck
 from app.core.github.comment_kinds import CommentKind
 from app.core.github.timeline import Mark
@@ -131,10 +131,10 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Posted:
-    """Something our own App wrote: a comment, an issue or a check run."""
+    """Something our own App wrote: a comment, an issue or a review."""
 
     number: int
-    """Comment id, issue number, or check run id."""
+    """Comment id, issue number, or review id."""
     url: str
     body: str
     is_open: bool = True
@@ -188,8 +188,6 @@ class Annotation:
 class CheckText:
     """What a check run shows. `conclusion` None: in progress."""
 
-    name: str
-    external_id: str
     conclusion: Conclusion | None
     title: str
     summary: str
@@ -388,17 +386,22 @@ class GitHub(Protocol):
         self, repository: Repository, number: int, *, body: str | None = None, close: bool = False
     ) -> Posted: ...
 
-    async def checks(
-        self, repository: Repository, sha: str, name: str, external_id: str
-    ) -> Sequence[Posted]:
-        """Our check runs of that name on a commit with that `external_id`, oldest first."""
+    async def checks(self, repository: Repository, sha: str, name: str) -> Sequence[CheckRun]:
+        """Our check runs of that name on a commit, oldest first."""
         ...
 
-    async def create_check(self, repository: Repository, sha: str, check: CheckText) -> Posted: ...
+    async def create_check(
+        self, repository: Repository, sha: str, name: str, external_id: str, check: CheckText
+    ) -> CheckRun: ...
 
-    async def update_check(
-        self, repository: Repository, number: int, check: CheckText
-    ) -> Posted: ...
+    async def change_check(self, repository: Repository, number: int, check: CheckText) -> CheckRun:
+        """A run that is open. GitHub keeps the conclusion of one that has completed, and answers
+        as if nothing was wrong: look at what is returned."""
+        ...
+
+    async def reword_check(self, repository: Repository, number: int, check: CheckText) -> CheckRun:
+        """Only what is to be read and pressed, whether the run has completed or not."""
+        ...
 
     async def pull_request(self, repository: Repository, number: int) -> PullRequest: ...
 

@@ -13,7 +13,7 @@ from app.adapters.github import GitHubApp
 from app.githubbox.box import Box
 from app.ports import CheckText, NoAccess, Refused, Repository
 
-CHECK = CheckText("squadron/pm", "id", "failure", "title", "summary")
+CHECK = CheckText("failure", "title", "summary")
 
 
 @dataclass
@@ -109,7 +109,7 @@ async def test_a_missing_permission_is_named_with_the_pages_that_grant_it(
             httpx.ASGITransport(world.box.asgi),
         )
     with pytest.raises(Refused, match="The App needs checks=write") as raised:
-        await world.github.create_check(world.here, "f" * 40, CHECK)
+        await world.github.create_check(world.here, "f" * 40, "squadron/pm", "id", CHECK)
     assert not isinstance(raised.value, NoAccess)
     number = world.box.identity.installation_id
     assert "/settings/apps/squadron-box/permissions" in str(raised.value)

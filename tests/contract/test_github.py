@@ -526,29 +526,44 @@ async def test_an_issues_text_is_replaced(world: World) -> None:
 
 async def test_a_check_is_created_found_and_settled(world: World) -> None:
     sha = await world.branch("squadron/x")
-    running = CheckText("squadron/pm", "octo/demo#1/pm/1", None, "At work", "3 of 200 calls")
-    created = await world.github.create_check(world.demo, sha, running)
-    other = CheckText("squadron/pm", "octo/demo#2/pm/1", "neutral", "Other", "another agent's")
-    await world.github.create_check(world.demo, sha, other)
-    doubled = await world.github.create_check(world.demo, sha, running)
+    github, running = world.github, CheckText(None, "At work", "3 of 200 calls")
+    created = await github.create_check(world.demo, sha, "squadron/pm", "one", running)
+    failed = CheckText("failure", "Stopped", "200 of 200")
+    second = await github.create_check(world.demo, sha, "squadron/pm", "two", failed)
+    await github.create_check(world.demo, sha, "squadron/docs", "one", running)
+    assert (created.external_id, created.conclusion) == ("one", None)
+    assert (second.external_id, second.conclusion) == ("two", "failure")
+    assert await github.checks(world.demo, sha, "squadron/pm") == [created, second]
 
-    found = await world.github.checks(world.demo, sha, running.name, running.external_id)
-    assert [each.number for each in found] == [created.number, doubled.number]
-    assert found[0].body == "3 of 200 calls"
-
-    failed = CheckText(running.name, running.external_id, "failure", "Stopped", "200 of 200")
-    settled = await world.github.update_check(world.demo, created.number, failed)
-    assert (settled.number, settled.body) == (created.number, "200 of 200")
+    settled = await github.change_check(world.demo, created.number, failed)
+    assert settled == replace(created, conclusion="failure")
     seen = await world.do("writer", "GET", f"/check-runs/{created.number}")
     assert isinstance(seen, dict)
     assert (seen["status"], seen["conclusion"]) == ("completed", "failure")
     assert seen["output"]["title"] == "Stopped"
 
 
+async def test_a_check_that_has_completed_keeps_its_conclusion_and_takes_other_words(
+    world: World,
+) -> None:
+    sha = await world.branch("squadron/x")
+    passed = CheckText("success", "Handed over", "Done.")
+    created = await world.github.create_check(world.demo, sha, "squadron/pm", "one", passed)
+    for conclusion in (None, "failure"):
+        turned = CheckText(conclusion, "Turned", "Turned.")
+        assert await world.github.change_check(world.demo, created.number, turned) == created
+    worded = CheckText("failure", "Reworded", "In other words.")
+    assert await world.github.reword_check(world.demo, created.number, worded) == created
+    seen = await world.do("writer", "GET", f"/check-runs/{created.number}")
+    assert isinstance(seen, dict)
+    assert (seen["status"], seen["conclusion"]) == ("completed", "success")
+    assert seen["output"] == {**seen["output"], "title": "Reworded", "summary": "In other words."}
+
+
 async def test_a_check_on_an_unknown_commit_is_refused(world: World) -> None:
-    check = CheckText("squadron/pm", "x", "failure", "T", "S")
+    check = CheckText("failure", "T", "S")
     with pytest.raises(Refused) as refused:
-        await world.github.create_check(world.demo, "0" * 40, check)
+        await world.github.create_check(world.demo, "0" * 40, "squadron/pm", "x", check)
     assert refused.value.status == 422
 
 

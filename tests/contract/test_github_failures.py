@@ -238,11 +238,11 @@ async def test_an_issue_is_read_leniently() -> None:
 
 async def test_checks_of_other_apps_are_not_ours() -> None:
     def run(number: int, app_id: int) -> dict[str, object]:
-        return {"id": number, "external_id": "a1", "app": {"id": app_id}, "output": None}
+        return {"id": number, "status": "queued", "app": {"id": app_id}, "output": None}
 
     found = {"check_runs": [run(3, 7), run(2, 8), run(1, 7)]}
     github = answering(lambda request: httpx.Response(200, json=found))
-    checks = await github.checks(HERE, "f" * 40, "squadron/pm", "a1")
+    checks = await github.checks(HERE, "f" * 40, "squadron/pm")
     assert [each.number for each in checks] == [1, 3]
 
 

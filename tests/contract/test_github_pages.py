@@ -158,9 +158,9 @@ async def test_reviews_of_ours(crowd: Crowd) -> None:
 async def test_check_runs_of_ours(crowd: Crowd) -> None:
     ours = {"name": "squadron/docs", "head_sha": crowd.head, "external_id": "a1"}
     await crowd.many("/check-runs", lambda _: ours, user=None)
-    check = CheckText("squadron/docs", "a1", None, "At work", "…")
-    last = await crowd.github.create_check(crowd.demo, crowd.head, check)
-    found = await crowd.github.checks(crowd.demo, crowd.head, "squadron/docs", "a1")
+    check = CheckText(None, "At work", "…")
+    last = await crowd.github.create_check(crowd.demo, crowd.head, "squadron/docs", "a1", check)
+    found = await crowd.github.checks(crowd.demo, crowd.head, "squadron/docs")
     assert (len(found), found[-1].number) == (MANY + 1, last.number)
     assert crowd.pages_of("/check-runs") == 2
 

@@ -48,7 +48,8 @@ class Wire:
         if self.limited:
             answer = {"message": SECONDARY}
             return httpx.Response(403, json=answer, headers={"retry-after": "90"})
-        return httpx.Response(201, json={"id": 1, "html_url": "https://x", "body": "b"})
+        written = {"id": 1, "html_url": "https://x", "body": "b", "status": "queued"}
+        return httpx.Response(201, json=written)
 
 
 @pytest.fixture
@@ -77,8 +78,8 @@ async def test_a_flood_is_put_off_before_it_is_sent_and_what_is_urgent_goes_firs
         await github.edit_comment(HERE, 1, "progress")
     with pytest.raises(Paced):
         await github.react(THERE, 1, "eyes")
-    check = CheckText("squadron/pm", "id", "failure", "t", "s")
-    await github.urgently().update_check(THERE, 1, check)
+    check = CheckText("failure", "t", "s")
+    await github.urgently().change_check(THERE, 1, check)
     await github.edit_comment(ELSEWHERE, 1, "an installation of its own")
     assert len(wire.writes) == ROUTINE + 2
     clock.advance(timedelta(seconds=3))

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from app.core.agents.agent import AgentId
 from app.core.agents.counters import Counters
 from app.core.agents.events import Hold, Layer
 from app.core.agents.lifecycle import State
@@ -25,7 +24,7 @@ from app.core.commands.grammar import (
     Stop,
     commands,
 )
-from app.core.effects.wanted import agent_of_check, check_id, escalation_marker, original_of
+from app.core.effects.wanted import escalation_marker, original_of
 from app.core.limits import CATALOGUE, HOLDS, LimitName, Limits
 from tests.core.strategies import START, only
 from tests.core.wording import row
@@ -123,13 +122,6 @@ def test_without_a_hold_or_room_there_is_nothing_to_raise() -> None:
 def test_a_button_whose_hold_is_over_is_answered_like_resume() -> None:
     agent = row(State.ACTIVE)
     assert command_of("raise", agent, Counters()) == Resume(str(agent.id))
-
-
-def test_a_check_names_its_agent() -> None:
-    agent = AgentId("octo/demo", 12, "bug-fix", 1)
-    assert agent_of_check(check_id(agent, "a" * 40)) == agent
-    for other in ("", "squadron:", "squadron:octo/demo:abc", "octo/demo#12/bug-fix/1:abc"):
-        assert agent_of_check(other) is None
 
 
 # --- retry with more ---------------------------------------------------------------------------

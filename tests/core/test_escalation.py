@@ -10,7 +10,6 @@ from app.core.agents.events import Cause, Waits
 from app.core.agents.lifecycle import State
 from app.core.effects.wanted import (
     check_conclusion,
-    check_id,
     escalation_marker,
     escalation_sign,
     is_urgent,
@@ -122,7 +121,6 @@ def test_what_a_brake_holds_may_be_said_as_the_last_word() -> None:
 def test_items_are_marked_with_agent_and_effect() -> None:
     assert marker(ID, COMMENT) == "<!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->"
     assert escalation_marker(77, 12) == "<!-- squadron:escalation:77#12 -->"
-    assert check_id(ID, "abc") == "squadron:octo/demo#12/bug-fix/1:abc"
 
 
 def edited(*seconds_ago: float) -> Effect:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from app import bootstrap
 from app.adapters.github import GitHubApp
 from app.cli.main import main
+from app.core.effects.check_run import CheckRun
 from app.ports import Posted, Repository
 
 
@@ -22,9 +23,7 @@ class Blind(GitHubApp):
     ) -> Sequence[Posted]:
         return []
 
-    async def checks(
-        self, repository: Repository, sha: str, name: str, external_id: str
-    ) -> Sequence[Posted]:
+    async def checks(self, repository: Repository, sha: str, name: str) -> Sequence[CheckRun]:
         return []
 
 

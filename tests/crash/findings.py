@@ -39,9 +39,8 @@ class World:
         return [one["body"] for one in self.github.comments(self.repository, issue)]
 
     def checks(self, sha: str, role: str) -> list[Json]:
-        """Check runs that were not superseded."""
-        found = self.github.checks(self.repository, sha, role)
-        return [one for one in found if one["conclusion"] != "neutral"]
+        """Check runs, newest first: the first one counts."""
+        return self.github.checks(self.repository, sha, role)
 
     def escalations(self, issue: int, state: str = "open") -> list[Json]:
         """Needs-human issues of our App about an issue."""
@@ -75,8 +74,12 @@ def doubled(world: World) -> Iterator[str]:
             yield f"{len(comments)} comments of {agent.id}"
         heads = {event.sha for event in world.registry.log(agent.id) if isinstance(event, Kept)}
         for sha in filter(None, {*heads, agent.sha}):
-            if len(found := world.checks(sha, agent.id.role)) > 1:
-                yield f"{len(found)} checks of {agent.id} on {sha}"
+            runs = world.checks(sha, agent.id.role)
+            open_runs = [one for one in runs if one["conclusion"] is None]
+            if len(open_runs) > 1 or (open_runs and open_runs[0] is not runs[0]):
+                yield f"{len(open_runs)} of {len(runs)} checks of {agent.id} on {sha} are open"
+            ids = Counter(one["external_id"] for one in runs if one["conclusion"] != "neutral")
+            yield from (f"{n} checks {name}" for name, n in ids.items() if n > 1)
         if len(found := world.pull_requests(agent.branch)) > 1:
             yield f"{len(found)} pull requests of {agent.id}"
         yield from _doubled_escalations(world, agent.id)
@@ -105,9 +108,9 @@ def missing(world: World) -> Iterator[str]:
             yield f"no comment of {agent.id}"
         # The branch of merged work is gone; its last commit is not.
         head = (agent.sha if agent.state is State.COMPLETED else None) or agent.branch
-        conclusions = {one["conclusion"] for one in world.checks(head, agent.id.role)}
-        if conclusions != {CONCLUSIONS.get(agent.state)}:
-            yield f"the check of {agent.id} ({agent.state}) says {conclusions}"
+        said = [one["conclusion"] for one in world.checks(head, agent.id.role)][:1]
+        if said != [CONCLUSIONS.get(agent.state)]:
+            yield f"the check of {agent.id} ({agent.state}) says {said}"
         if agent.state is State.ESCALATED:
             sign = marker(agent.id, EffectName.ISSUE)
             # It is closed with the issue that it is about.

@@ -249,28 +249,28 @@ class Squad:
         return self.service.http.request(method, path, json=content, headers=bearer)
 
     def checks(self, task: Task, ref: str | None = None) -> list[Any]:
-        """Check runs of the role, on the head of its branch or on a commit."""
+        """Check runs of the role, newest first, on the head of its branch or on a commit."""
         agents = self.agents(task)
         if ref is None and agents and agents[-1].state is State.COMPLETED:
             ref = agents[-1].sha  # the branch of merged work is deleted
         return self.github.checks(task.repository, ref or task.branch, task.role)
 
     def until_check(self, task: Task, conclusion: str) -> list[Any]:
-        """The check runs on the head of the branch, once all of them say so."""
+        """The check runs on the head of the branch, once the newest says so: that one counts."""
 
         def look() -> list[Any]:
             checks = self.checks(task)
-            return checks if {one["conclusion"] for one in checks} == {conclusion} else []
+            return checks if checks and checks[0]["conclusion"] == conclusion else []
 
         return until(look, f"{task}: the check says {conclusion}", failing=self.check_alive)
 
     def until_titled(self, task: Task, title: str) -> Any:
-        """The one check run on the head of the branch, once its title begins so."""
+        """The newest check run on the head of the branch, once its title begins so."""
 
         def look() -> list[Any]:
-            checks = self.checks(task)
-            titles = [str(one["output"]["title"]) for one in checks]
-            return checks if all(each.startswith(title) for each in titles) else []
+            newest = self.checks(task)[:1]
+            titles = [str(one["output"]["title"]) for one in newest]
+            return newest if all(each.startswith(title) for each in titles) else []
 
         [check] = until(look, f"{task}: the check says {title!r}", failing=self.check_alive)
         return check

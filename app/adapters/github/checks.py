@@ -5,26 +5,24 @@ from collections.abc import Sequence
 from app.adapters.github import reading
 from app.adapters.github.call import Query
 from app.adapters.github.part import Part
+from app.core.effects.check_run import CheckRun
 from app.core.github.checks import FAILED, FAILED_STATES, FailedCheck
-from app.ports import Annotation, CheckText, Posted, Repository
+from app.ports import Annotation, CheckText, Repository
 
 
 class Checks(Part):
     """Our own check runs, and what of others' failed."""
 
-    async def checks(
-        self, repository: Repository, sha: str, name: str, external_id: str
-    ) -> Sequence[Posted]:
+    async def checks(self, repository: Repository, sha: str, name: str) -> Sequence[CheckRun]:
         # `filter=all`: the default shows only the newest of each name, which hides doubles.
         query: Query = {"check_name": name, "app_id": self._app_id, "filter": "all"}
         found = self._at(repository).list(
             "commits", sha, "check-runs", query=query, within="check_runs"
         )
         ours = [
-            reading.posted_check(each)
+            reading.check_run(each)
             async for each in found
             if reading.dig(each, "app", "id") == self._app_id
-            and reading.text(each, "external_id") == external_id
         ]
         return sorted(ours, key=lambda check: check.number)
 
@@ -46,24 +44,39 @@ class Checks(Part):
             if reading.text(each, "state") in FAILED_STATES
         ]
 
-    async def create_check(self, repository: Repository, sha: str, check: CheckText) -> Posted:
-        document = {"head_sha": sha, **_check_document(check)}
-        return reading.posted_check(await self._at(repository).post("check-runs", body=document))
+    async def create_check(
+        self, repository: Repository, sha: str, name: str, external_id: str, check: CheckText
+    ) -> CheckRun:
+        document = {
+            "head_sha": sha,
+            "name": name,
+            "external_id": external_id,
+            **_standing(check),
+            **_text(check),
+        }
+        return reading.check_run(await self._at(repository).post("check-runs", body=document))
 
-    async def update_check(self, repository: Repository, number: int, check: CheckText) -> Posted:
+    async def change_check(self, repository: Repository, number: int, check: CheckText) -> CheckRun:
+        document = {**_standing(check), **_text(check)}
         here = self._at(repository)
-        return reading.posted_check(
-            await here.patch("check-runs", number, body=_check_document(check))
-        )
+        return reading.check_run(await here.patch("check-runs", number, body=document))
+
+    async def reword_check(self, repository: Repository, number: int, check: CheckText) -> CheckRun:
+        here = self._at(repository)
+        return reading.check_run(await here.patch("check-runs", number, body=_text(check)))
 
 
-def _check_document(check: CheckText) -> dict[str, object]:
+def _standing(check: CheckText) -> dict[str, object]:
+    if check.conclusion is None:
+        return {"status": "in_progress"}
+    return {"status": "completed", "conclusion": check.conclusion}
+
+
+def _text(check: CheckText) -> dict[str, object]:
     output: dict[str, object] = {"title": check.title, "summary": check.summary}
     if check.annotations:
         output["annotations"] = [_annotation_document(each) for each in check.annotations]
-    document: dict[str, object] = {
-        "name": check.name,
-        "external_id": check.external_id,
+    return {
         "output": output,
         "actions": [
             {
@@ -74,9 +87,6 @@ def _check_document(check: CheckText) -> dict[str, object]:
             for button in check.buttons
         ],
     }
-    if check.conclusion is None:
-        return {**document, "status": "in_progress"}
-    return {**document, "status": "completed", "conclusion": check.conclusion}
 
 
 def _annotation_document(annotation: Annotation) -> dict[str, object]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from app.core.effects.check_run import CheckRun
 from app.core.github.checks import FailedCheck
 from app.core.github.redelivery import Attempt
 from app.core.github.timeline import Mark
@@ -259,12 +260,14 @@ def failed_status(document: object) -> FailedCheck:
     )
 
 
-def posted_check(document: object) -> Posted:
-    """A check run that we wrote; its body is the summary."""
-    return Posted(
+def check_run(document: object) -> CheckRun:
+    """A check run that we wrote."""
+    is_completed = needed_text(document, "status") == "completed"
+    return CheckRun(
         number=needed_number(document, "id"),
         url=text(document, "html_url") or "",
-        body=text(document, "output", "summary") or "",
+        external_id=text(document, "external_id") or "",
+        conclusion=needed_text(document, "conclusion") if is_completed else None,
     )
 
 

@@ -2,20 +2,16 @@
 
 import re
 from datetime import datetime, timedelta
-from typing import Final, Literal
+from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
+from app.core.effects.check_run import Conclusion
 from app.core.rules.plan import RoleKind
 
 NEEDS_HUMAN: Final = "needs-human"
 """The label that every escalation issue has, whatever the configuration adds: we find it by it."""
-
-Conclusion = Literal["success", "failure", "neutral", "cancelled", "action_required"]
-"""How a check run ends (GitHub: create a check run, `conclusion`)."""
-
-_CHECK_ID: Final = "squadron:"
 
 EDITS_WINDOW: Final = timedelta(minutes=1)
 MOST_EDITS_IN_PROGRESS: Final = 1
@@ -91,20 +87,6 @@ def original_of(body: str, repository_id: int) -> int | None:
     """The original issue of an escalation issue that our App wrote; None: it is none of these."""
     found = re.match(rf"{escalation_sign(repository_id)}(\d+) -->", body)
     return int(found[1]) if found is not None else None
-
-
-def check_id(agent: AgentId, sha: str) -> str:
-    """A check run's `external_id`: one check for an agent on each head of its branch."""
-    return f"{_CHECK_ID}{agent}:{sha}"
-
-
-def agent_of_check(external_id: str) -> AgentId | None:
-    """The agent whose check it is; None: it is no agent's."""
-    agent, _, _ = external_id.removeprefix(_CHECK_ID).rpartition(":")
-    try:
-        return AgentId.parse(agent) if external_id.startswith(_CHECK_ID) else None
-    except ValueError:
-        return None
 
 
 def may_edit(effect: Effect, agent: Agent, now: datetime, *, is_held: bool = False) -> bool:

@@ -43,10 +43,11 @@ class ConfigReviews:
             return False
         head, sign = pull.head_sha, f"config:{pull.head_sha}"
         async with self._world.exclusive(f"config:{repository.full_name}:{head}"):
-            if await github.checks(repository, head, CHECK_NAME, sign):
+            runs = await github.checks(repository, head, CHECK_NAME)
+            if any(run.external_id == sign for run in runs):
                 return False
             review = await self._reviewed(repository, head)
-            await github.create_check(repository, head, _check(review, sign))
+            await github.create_check(repository, head, CHECK_NAME, sign, _check(review))
         log.info(
             "configuration reviewed",
             extra={
@@ -112,10 +113,8 @@ class ConfigReviews:
         return None if plan is None else plan.budgeted(self._world.house.budgets)
 
 
-def _check(review: ConfigReview, sign: str) -> CheckText:
+def _check(review: ConfigReview) -> CheckText:
     return CheckText(
-        name=CHECK_NAME,
-        external_id=sign,
         conclusion="success" if review.is_valid else "failure",
         title=review.title,
         summary=review.summary,

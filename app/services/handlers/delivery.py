@@ -8,8 +8,8 @@ from typing import assert_never
 
 from app.core.agents.agent import Task
 from app.core.agents.lifecycle import LIVE
+from app.core.effects.check_run import RunId
 from app.core.effects.retry import GiveUp, RetryAt, after
-from app.core.effects.wanted import agent_of_check
 from app.core.github.hints import (
     ButtonPressed,
     Commented,
@@ -193,13 +193,13 @@ class Routing:
         await self._commanding.hear(edited)
 
     async def _pressed(self, signal: ButtonPressed, delivery: str) -> None:
-        agent = agent_of_check(signal.external_id)
-        found = None if agent is None else await self._world.store.agent(agent)
-        if agent is None or found is None or found.repository != signal.repository:
+        run = RunId.parse(signal.external_id)
+        found = None if run is None else await self._world.store.agent(run.agent)
+        if run is None or found is None or found.repository != signal.repository:
             return
         press = Press(
             repository=_where(signal),
-            agent=agent,
+            agent=run.agent,
             check=signal.check,
             identifier=signal.identifier,
             by=signal.sender,

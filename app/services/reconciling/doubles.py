@@ -6,15 +6,19 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
-from app.core.effects.wanted import check_id, marker
+from app.core.effects.check_run import runs_of
+from app.core.effects.wanted import marker
 from app.core.words.messages import check_name
-from app.ports import CheckText, Posted
+from app.ports import Posted
+from app.services.effects.check import HEAD, MOVED_ON, older_runs, settle, with_older, with_run
 from app.services.effects.needs_human_issues import escalation_issues
 from app.services.reconciling.repairs import Repairs
 from app.services.world import World, repository_of
 
 IN_FLIGHT: Final = timedelta(seconds=20)
 """A request that was under way when a process died has landed after this, or never will."""
+
+MADE_TWICE: Final = "Made twice when the service was interrupted; the other one counts."
 
 
 class Doubles:
@@ -28,18 +32,43 @@ class Doubles:
 
         Looked at once, when nothing can land any more; then the effect is marked as settled.
         """
-        now = self._world.clock.now()
-        for effect in (await self._world.store.effects(agent.id)).values():
-            if effect.state is not EffectState.DONE or "settled" in effect.detail:
-                continue
-            created = effect.detail.get("at")
-            if created is None or now - datetime.fromisoformat(created) < IN_FLIGHT:
-                continue
-            for posted in await self._extra(agent, effect):
-                await self._remove(agent, effect, posted)
-                repairs.note(f"removed a double {effect.name}", agent)
-            settled = replace(effect, detail={**effect.detail, "settled": now.isoformat()})
-            await self._world.store.save_effect(agent.id, settled)
+        now, effects = self._world.clock.now(), await self._world.store.effects(agent.id)
+        if not any(_is_to_be_looked_at(effect, now) for effect in effects.values()):
+            return
+        async with self._world.exclusive(f"effects:{agent.repository}#{agent.id.issue}"):
+            for effect in (await self._world.store.effects(agent.id)).values():
+                if _is_to_be_looked_at(effect, now):
+                    single = await self._single(agent, effect, repairs)
+                    settled = {**single.detail, "settled": now.isoformat()}
+                    await self._world.store.save_effect(agent.id, replace(single, detail=settled))
+
+    async def _single(self, agent: Agent, effect: Effect, repairs: Repairs) -> Effect:
+        """The effect, once it is there only once."""
+        if effect.name is EffectName.CHECK:
+            return await self._newest_check(agent, effect, repairs)
+        for posted in await self._extra(agent, effect):
+            await self._remove(agent, effect, posted)
+            repairs.note(f"removed a double {effect.name}", agent)
+        return effect
+
+    async def _newest_check(self, agent: Agent, effect: Effect, repairs: Repairs) -> Effect:
+        """GitHub counts the newest run of a name, so that one is kept and brought in line. Older
+        ones that are open are settled; what has completed stays as it is."""
+        github, repository = self._world.github, repository_of(agent)
+        for number in older_runs(effect):
+            await settle(github, repository, number, MOVED_ON)
+        effect = with_older(effect, ())
+        head = effect.detail.get(HEAD, "")
+        found = await github.checks(repository, head, check_name(agent.id.role))
+        runs = runs_of(agent.id, head, found)
+        for run in runs[:-1]:
+            if run.conclusion is None:
+                await settle(github, repository, run.number, MADE_TWICE)
+                repairs.note("settled a double check", agent)
+        if not runs or runs[-1].number == effect.number:
+            return effect
+        repairs.note("took up the newest check", agent)
+        return with_run(replace(effect, state=EffectState.WANTED, content=""), runs[-1])
 
     async def _extra(self, agent: Agent, effect: Effect) -> Sequence[Posted]:
         github, repository = self._world.github, repository_of(agent)
@@ -54,11 +83,7 @@ class Doubles:
                 )
                 return _all_but_one([issue for issue in issues if issue.is_open], effect.number)
             case EffectName.CHECK:
-                head = effect.detail.get("head", "")
-                name, external_id = check_name(agent.id.role), check_id(agent.id, head)
-                return _all_but_one(
-                    await github.checks(repository, head, name, external_id), effect.number
-                )
+                return []  # its runs follow each other
             case EffectName.WORK:
                 return []  # to push what is there already does nothing
             case EffectName.PULL_REQUEST | EffectName.BRANCH:
@@ -75,20 +100,19 @@ class Doubles:
                 await github.delete_comment(repository, posted.number)
             case EffectName.ISSUE:
                 await github.edit_issue(repository, posted.number, close=True)
-            case EffectName.CHECK:
-                head = effect.detail.get("head", "")
-                text = CheckText(
-                    name=check_name(agent.id.role),
-                    external_id=f"{check_id(agent.id, head)}:double",
-                    conclusion="neutral",
-                    title="Superseded",
-                    summary="Made twice when the service was interrupted; the other one counts.",
-                )
-                await github.update_check(repository, posted.number, text)
-            case EffectName.PULL_REQUEST | EffectName.REVIEW | EffectName.BRANCH | EffectName.WORK:
+            case _:
                 return
-            case EffectName.TRIAGE:
-                return
+
+
+def _is_to_be_looked_at(effect: Effect, now: datetime) -> bool:
+    """Whether what it wrote may be there twice, and nothing can land any more."""
+    created = effect.detail.get("at")
+    return (
+        effect.state is EffectState.DONE
+        and "settled" not in effect.detail
+        and created is not None
+        and now - datetime.fromisoformat(created) >= IN_FLIGHT
+    )
 
 
 def _all_but_one(found: Sequence[Posted], keep: int | None) -> Sequence[Posted]:
