@@ -35,25 +35,33 @@ def costs(
     table = Table(Column(by.value, overflow="fold"), "cost", "tokens in", "out", "agents")
     for cost in found:
         tokens = (str(cost.input_tokens), str(cost.output_tokens))
-        words = _words(cost.nanousd, cost.unknown_calls)
-        table.add_row(Text(cost.key), words, *tokens, str(cost.agents))
+        table.add_row(Text(cost.key), _words([cost]), *tokens, str(cost.agents))
     console = Console()
     console.print(table)
-    whole = _words(sum(cost.nanousd for cost in found), _unknown_calls(found))
-    console.print(f"total: {whole}", highlight=False)
+    console.print(f"total: {_words(found)}", highlight=False)
 
 
-def _words(nanousd: int, unknown_calls: int) -> str:
+def _words(costs: Sequence[Cost]) -> str:
     """A cost is unknown, never $0.00, as soon as the price of one call is unknown."""
+    nanousd, unknown_calls = sum(cost.nanousd for cost in costs), _unknown_calls(costs)
+    estimated_calls = _estimated_calls(costs)
+    estimated = f", {_calls(estimated_calls)} estimated" if estimated_calls else ""
     if not unknown_calls:
-        return money(usd(nanousd))
-    calls = "1 call" if unknown_calls == 1 else f"{unknown_calls} calls"
+        return f"{money(usd(nanousd))}{estimated}"
     more = f"{money(usd(nanousd))} and more, " if nanousd else ""
-    return f"unknown: {more}{calls} without a price"
+    return f"unknown: {more}{_calls(unknown_calls)} without a price{estimated}"
+
+
+def _calls(number: int) -> str:
+    return "1 call" if number == 1 else f"{number} calls"
 
 
 def _unknown_calls(found: Sequence[Cost]) -> int:
     return sum(cost.unknown_calls for cost in found)
+
+
+def _estimated_calls(found: Sequence[Cost]) -> int:
+    return sum(cost.estimated_calls for cost in found)
 
 
 def _json(cost: Cost) -> Json:
@@ -63,6 +71,7 @@ def _json(cost: Cost) -> Json:
         "cost_usd": None if cost.unknown_calls else usd(cost.nanousd),
         "known_cost_usd": usd(cost.nanousd),
         "unknown_calls": cost.unknown_calls,
+        "estimated_calls": cost.estimated_calls,
         "input_tokens": cost.input_tokens,
         "output_tokens": cost.output_tokens,
         "agents": cost.agents,

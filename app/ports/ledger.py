@@ -45,6 +45,8 @@ class Cost:
     """Of the calls whose price is known."""
     unknown_calls: int
     """Model calls whose price nobody knows."""
+    estimated_calls: int
+    """Model calls of which nobody reported what they used."""
     input_tokens: int
     output_tokens: int
     agents: int

@@ -49,7 +49,10 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelUsage:
-    """One answer of the model; input includes cached tokens."""
+    """One answer of the model; input includes cached tokens.
+
+    Something was sent, so an input of 0 was not reported: whoever counts takes what was asked for.
+    """
 
     model: str
     input_tokens: int
@@ -59,6 +62,8 @@ class ModelUsage:
     phase: Phase = Phase.EXECUTION
     has_text: bool = False
     """Whether the agent said something; thinking is no text."""
+    is_estimate: bool = False
+    """Whether the provider has left a figure open, so that it is taken from what was seen."""
 
 
 class Gate(Protocol):

@@ -20,7 +20,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
 from app.scripted.script import Conversation, Failure, Message, Scripts, Speaker
-from app.scripted.usage import input_tokens, output_tokens
+from app.scripted.usage import reported_tokens
 from app.scripted.wires import Reply, plain_text
 
 
@@ -35,9 +35,8 @@ def scripted_model(scripts: Scripts, name: str = "scripted") -> FunctionModel:
         await asyncio.sleep(served.step.think_seconds)
         if served.step.breaks_off:
             raise ModelConnectionError(name, "the connection ended in the middle of the answer")
-        reply = Reply(
-            served.id, name, served.step, input_tokens(conversation), output_tokens(served.step)
-        )
+        used = reported_tokens(conversation, served.step)
+        reply = Reply(served.id, name, served.step, *used)
         parts: list[TextPart | ThinkingPart | ToolCallPart] = [
             ToolCallPart(
                 call.tool,

@@ -78,6 +78,8 @@ class Answer:
     """Billed beside the tokens of the conversation, as read from the cache."""
     cache_write_tokens: int = 0
     """Billed beside the tokens of the conversation, as written to the cache."""
+    reports_usage: bool = True
+    """False: it says that it used 0 tokens, as endpoints do that do not count."""
 
 
 @dataclass(frozen=True, slots=True)

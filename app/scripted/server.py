@@ -16,7 +16,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from app.scripted.script import Answer, Conversation, Failure, Scripts
-from app.scripted.usage import input_tokens, output_tokens
+from app.scripted.usage import input_tokens, reported_tokens
 from app.scripted.wires import Json, Reply, Wire, chat, messages, responses
 
 MOST_BODY_BYTES = 32_000_000
@@ -162,13 +162,8 @@ class _Handler(BaseHTTPRequestHandler):
                 if scripted.closing.wait(answer.think_seconds):
                     self.close_connection = True
                     return
-                reply = Reply(
-                    served.id,
-                    str(body.get("model")),
-                    answer,
-                    input_tokens(conversation),
-                    output_tokens(answer),
-                )
+                used = reported_tokens(conversation, answer)
+                reply = Reply(served.id, str(body.get("model")), answer, *used)
                 if body.get("stream"):
                     self._send_events(wire, reply)
                 else:

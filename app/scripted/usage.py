@@ -15,3 +15,10 @@ def output_tokens(answer: Answer) -> int:
     """About what a real model would count for this answer."""
     said = [answer.text, *(f"{call.tool}{call.args}" for call in answer.calls)]
     return 1 + sum(len(each) for each in said) // _CHARACTERS_PER_TOKEN
+
+
+def reported_tokens(conversation: Conversation, answer: Answer) -> tuple[int, int]:
+    """Input and output, as the answer says."""
+    if not answer.reports_usage:
+        return 0, 0
+    return input_tokens(conversation), output_tokens(answer)

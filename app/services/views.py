@@ -50,6 +50,7 @@ def agent_json(report: Report) -> Json:
         "sha": agent.sha,
         "tokens": report.counters.tokens,
         "cost_usd": cost_usd(report.counters),
+        "cost_estimated": report.counters.estimated_calls > 0,
         "started_by": agent.started_by,
         "predecessor": agent.predecessor,
         "parent": agent.parent,

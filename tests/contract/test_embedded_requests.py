@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.runtimes.embedded import Bounds
+from app.adapters.runtimes.embedded.conversation import counted
 from app.core.agents.events import Phase
 from app.core.breaker.verdict import Answer as Says
 from app.core.breaker.verdict import Verdict
@@ -293,6 +294,20 @@ async def test_cached_tokens_are_part_of_the_input(world: World) -> None:
     assert (usage.cache_read_tokens, usage.cache_write_tokens) == (4_000, written)
     assert 4_300 < usage.input_tokens < 4_400
     assert 0 < usage.output_tokens < 100
+
+
+async def test_an_answer_that_reports_nothing_is_told_as_what_was_seen_of_it(world: World) -> None:
+    play(world, story(replace(calls(DONE, say="x" * 400), reports_usage=False)))
+    async with world.session() as session:
+        assert await session.turn("SCENARIO:story") == ReportedComplete("fixed")
+    (usage,) = world.gate.usage
+    assert (usage.input_tokens, usage.is_estimate) == (0, True), "the gate knows what was asked for"
+    assert 100 < usage.output_tokens < 130
+
+
+@pytest.mark.parametrize("figure", [-5, -(10**12), 10**12])
+def test_a_figure_that_can_be_none_is_not_believed(figure: int) -> None:
+    assert counted(figure) == 0
 
 
 @pytest.mark.parametrize(

@@ -126,43 +126,54 @@ async def test_costs_are_put_down_to_whom_they_belong(world: World, ledger: SqlL
         assert await store.append(created.id, 0, 3, calls[:half])
         assert await store.append(created.id, 0, 3 + half, calls[half:])
 
-    def call(model: str, cost: int | None, seconds: float = 10) -> ModelCalled:
+    def call(
+        model: str, cost: int | None, seconds: float = 10, *, is_estimate: bool = False
+    ) -> ModelCalled:
         return ModelCalled(
-            at=later(seconds), model=model, input_tokens=100, output_tokens=7, cost_nanousd=cost
+            at=later(seconds),
+            model=model,
+            input_tokens=100,
+            output_tokens=7,
+            cost_nanousd=cost,
+            is_estimate=is_estimate,
         )
 
     await work(12, "bug-fix", "Ada", call("big", 50), call("small", 5), call("odd", None))
-    await work(12, "pm", "bob", call("small", 3))
+    await work(12, "pm", "bob", call("small", 3, is_estimate=True))
     await work(13, "bug-fix", "ada", call("small", 2, 3_600), call("small", 0, 3_600))
 
-    def cost(key: str, nano: int, calls: int, agents: int, unknown: int = 0) -> Cost:
-        return Cost(key, nano, unknown, 100 * calls, 7 * calls, agents)
+    def cost(
+        key: str, nano: int, calls: int, agents: int, unknown: int = 0, estimated: int = 0
+    ) -> Cost:
+        return Cost(key, nano, unknown, estimated, 100 * calls, 7 * calls, agents)
 
     assert await ledger.costs(CostsBy.ISSUE) == [
-        cost("octo/demo#12", 58, 4, 2, unknown=1),
+        cost("octo/demo#12", 58, 4, 2, unknown=1, estimated=1),
         cost("octo/demo#13", 2, 2, 1),
     ]
     assert await ledger.costs(CostsBy.ROLE) == [
         cost("bug-fix", 57, 5, 2, unknown=1),
-        cost("pm", 3, 1, 1),
+        cost("pm", 3, 1, 1, estimated=1),
     ]
     assert await ledger.costs(CostsBy.USER) == [
         cost("ada", 57, 5, 2, unknown=1),
-        cost("bob", 3, 1, 1),
+        cost("bob", 3, 1, 1, estimated=1),
     ]
     assert await ledger.costs(CostsBy.MODEL) == [
         cost("big", 50, 1, 1),
-        cost("small", 10, 4, 3),
+        cost("small", 10, 4, 3, estimated=1),
         cost("odd", 0, 1, 1, unknown=1),
     ]
-    assert await ledger.costs(CostsBy.REPOSITORY) == [cost("octo/demo", 60, 6, 3, unknown=1)]
+    assert await ledger.costs(CostsBy.REPOSITORY) == [
+        cost("octo/demo", 60, 6, 3, unknown=1, estimated=1)
+    ]
     by_agent = [each.key for each in await ledger.costs(CostsBy.AGENT)]
     assert by_agent == ["octo/demo#12/bug-fix/1", "octo/demo#12/pm/1", "octo/demo#13/bug-fix/1"]
 
     hour = later(3_600)
     assert await ledger.costs(CostsBy.ISSUE, since=hour) == [cost("octo/demo#13", 2, 2, 1)]
     assert await ledger.costs(CostsBy.ISSUE, until=hour) == [
-        cost("octo/demo#12", 58, 4, 2, unknown=1)
+        cost("octo/demo#12", 58, 4, 2, unknown=1, estimated=1)
     ]
     assert await ledger.costs(CostsBy.ISSUE, since=later(11), until=hour) == []
 
@@ -178,7 +189,7 @@ async def test_a_call_is_counted_with_its_event_and_only_once(
     assert not await world.store.append(active.id, 0, 3, [called])
     assert await world.store.move(active, Signal.TAKEN_AWAY, [called], Changes())
     assert await ledger.costs(CostsBy.MODEL) == [
-        Cost("m\N{REPLACEMENT CHARACTER}", 18, 0, 6_000_000_000, 2, 1)
+        Cost("m\N{REPLACEMENT CHARACTER}", 18, 0, 0, 6_000_000_000, 2, 1)
     ]
     found = await world.store.agent(active.id)
     assert found is not None

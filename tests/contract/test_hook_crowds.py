@@ -16,6 +16,7 @@ from app.core.agents.counters import fold
 from app.core.agents.events import (
     Held,
     ModelAsked,
+    ModelCalled,
     Passed,
     Phase,
     SegmentStarted,
@@ -197,13 +198,33 @@ async def test_the_summary_after_a_trip_is_paid_for_within_the_money(start: Star
     assert fold(await hook.log()) == hook.gate.counters
 
 
-async def test_an_answer_without_a_word_on_its_usage_has_no_known_cost(start: Start) -> None:
-    """The issue: "cost is unknown, never 0"."""
+async def test_an_answer_without_a_word_on_its_usage_costs_what_was_sent(start: Start) -> None:
+    """An endpoint that does not count is no endpoint that costs nothing."""
     hook = await start(only(max_cost_usd=0.1))
+    calls = 0
+    while (await hook.asks_model(9_000, 1_000)).allowed:
+        await hook.gate.used(ModelUsage(MODEL, 0, 0))
+        calls += 1
+        assert calls <= 11, "it never ends"
+    assert calls == 11
+    counters = hook.gate.counters
+    assert (counters.input_tokens, counters.estimated_calls, counters.unpriced_calls) == (
+        99_000,
+        11,
+        0,
+    )
+    assert counters.trip is not None and counters.trip.limit == "max_cost_usd"
+    called = [event for event in await hook.log() if isinstance(event, ModelCalled)]
+    assert {(event.cost_nanousd, event.is_estimate) for event in called} == {(9_000_000, True)}
+
+
+async def test_what_was_sent_is_not_taken_from_a_request_that_was_denied(start: Start) -> None:
+    hook = await start(only(max_tokens=5_000))
     assert (await hook.asks_model(1_000, 1_000)).allowed
-    await hook.gate.used(ModelUsage(MODEL, 0, 0))
-    assert hook.gate.counters.unpriced_calls == 1
-    assert hook.gate.counters.cost_nanousd == 0
+    await hook.gate.used(ModelUsage(MODEL, 1_000, 1))
+    assert (await hook.asks_model(2_000, 1_000)).allowed
+    await hook.gate.used(ModelUsage(MODEL, 0, 1))
+    assert hook.gate.counters.input_tokens == 3_000
 
 
 async def test_a_summary_that_may_be_asked_for_gives_no_more_before_the_trip(start: Start) -> None:

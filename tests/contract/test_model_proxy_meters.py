@@ -76,6 +76,8 @@ def test_where_a_stream_is_cut_makes_no_difference(
 
 
 TOKENS = st.integers(0, 100_000)
+TOLD = st.integers(1, 100_000)
+"""An endpoint that counts tells no 0 of what was sent and said."""
 REPLIES = st.builds(
     Reply,
     st.just("r"),
@@ -92,8 +94,8 @@ REPLIES = st.builds(
         cache_read_tokens=TOKENS,
         cache_write_tokens=TOKENS,
     ),
-    TOKENS,
-    TOKENS,
+    TOLD,
+    TOLD,
 )
 
 
@@ -177,6 +179,28 @@ def test_a_figure_that_is_none_is_not_believed(figure: object) -> None:
     body = {"choices": [{"message": {"content": "x" * 8}, "finish_reason": "stop"}]}
     reading = ChatMeter().whole(json.dumps({**body, "usage": usage}).encode())
     assert reading.billed(50) == Billed(50, 2, 0, 0, is_estimate=True)
+
+
+@pytest.mark.parametrize("name", WIRES)
+@pytest.mark.parametrize("is_streamed", [True, False])
+def test_zero_tokens_of_what_was_sent_and_seen_were_not_told(name: str, is_streamed: bool) -> None:
+    scripted, wire = WIRES[name]
+    reply = Reply("a1", "m", Answer("x" * 40), 0, 0)
+    if is_streamed:
+        reading = read(wire.meter, [event.encoded() for event in scripted.events(reply)])
+    else:
+        reading = wire.meter.whole(json.dumps(scripted.whole(reply)).encode())
+    billed = reading.billed(777)
+    assert (billed.input_tokens, billed.is_estimate) == (777, True)
+    assert 10 <= billed.output_tokens <= 20
+
+
+def test_all_from_the_cache_is_told_and_so_is_an_answer_that_says_nothing() -> None:
+    usage = {"prompt_tokens": 900, "completion_tokens": 0,
+             "prompt_tokens_details": {"cached_tokens": 900}}  # fmt: skip
+    choice = {"message": {"content": ""}, "finish_reason": "stop"}
+    reading = ChatMeter().whole(json.dumps({"choices": [choice], "usage": usage}).encode())
+    assert reading.billed(50) == Billed(900, 0, 900, 0, is_estimate=False)
 
 
 def test_more_cached_than_all_is_not_believed() -> None:

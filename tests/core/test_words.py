@@ -1,18 +1,21 @@
 """How words of others are put before people: bounded, without power, in one line or a quote."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core.agents.counters import Counters
 from app.core.breaker.verdict import LimitUse
 from app.core.limits import LimitName
 from app.core.text.markdown import cut, defused, in_one_line, instant, quoted, said
 from app.core.words.report import TestRun as ReportedRun
+from app.core.words.report import report
 from app.core.words.tables import in_unit, limits_table, runs_table
 from app.testruns import Outcome
-from tests.core.strategies import EXAMPLES
+from tests.core.strategies import EXAMPLES, START, agent
 
 NOTHING = "\u200b"
 
@@ -108,12 +111,19 @@ def test_an_amount_is_told_in_the_unit_of_its_limit(
     assert in_unit(limit, amount) == text
 
 
-def test_limits_are_a_table() -> None:
-    uses = [
+def test_limits_are_a_table_and_estimates_are_named_below_it() -> None:
+    uses = (
         LimitUse(LimitName.MAX_TURNS, 1, 50),
         LimitUse(LimitName.MAX_EXECUTION_COST_USD, 0.06, 2.5),
-    ]
-    assert limits_table(uses) == (
+    )
+    shown = replace(report(agent(), [], START), uses=uses)
+    guessed = replace(shown, counters=Counters(model_calls=3, estimated_calls=2))
+    assert limits_table(guessed) == (
+        f"{limits_table(shown)}\n\n"
+        "The model's endpoint did not report what 2 of 3 model calls used. Their tokens and their"
+        " cost are estimated from what was sent and received."
+    )
+    assert limits_table(shown) == (
         "| limit | used | maximum | unit |\n"
         "| --- | ---: | ---: | --- |\n"
         "| `max_turns` | 1 | 50 | turns |\n"

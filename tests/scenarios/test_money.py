@@ -5,6 +5,7 @@ Issue, "Money"; seed 000, "Cost Tracking Implementation"; seed 003, "Budget Ledg
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -29,7 +30,7 @@ from tests.support.waiting import until
 
 pytestmark = pytest.mark.full
 
-PRICES = {"scripted": (1, 0), "exact": (30, 600), "planner": (200, 1_000)}
+PRICES = {"scripted": (1, 0), "exact": (30, 600), "planner": (200, 1_000), "mute": (20, 100)}
 """USD per million tokens, in and out: whole nano-USD a token."""
 
 EXACT = {"model": "openai:exact", "max_output_tokens_per_call": 1_000}
@@ -37,6 +38,11 @@ DEMO: dict[str, dict[str, Any]] = {
     "exact": {**EXACT},
     "tight": {**EXACT, "max_cost_usd": 1.0},
     "mystery": {"model": "openai:mystery", "max_cost_usd": 1.0},
+    "mute": {
+        "model": "openai:mute",
+        "max_output_tokens_per_call": 1_000,
+        "max_cost_usd": 0.5,
+    },
     "thinker": {
         **EXACT,
         "planning_model": "openai:planner",
@@ -232,6 +238,33 @@ def test_a_model_without_a_price_costs_nobody_knows_what_and_never_nothing(
     assert total["cost_usd"] is None and total["known_cost_usd"] >= 0
     [line] = [line for line in books.costs("--by", "model").splitlines() if "mystery" in line]
     assert "unknown" in line and "$0.00" not in line
+
+
+def test_an_endpoint_that_reports_no_usage_is_paid_by_estimate(team: Squad, books: Books) -> None:
+    """0 tokens in, 0 tokens out: an agent with a price and a limit is stopped all the same."""
+    steps = [replace(runs(f"echo {n}", say="Go on. " * 20), reports_usage=False) for n in range(60)]
+    task = team.give("mute", "Say nothing of it", *steps)
+    agent = team.until_escalated(task)
+    assert agent.trip is not None and agent.trip.limit == "max_cost_usd"
+    called = [e for e in team.registry.log(agent.id) if isinstance(e, ModelCalled)]
+    assert 3 < len(called) < 60
+    assert all(e.is_estimate and e.cost_nanousd and e.output_tokens > 30 for e in called)
+    spent = usd(sum(event.cost_nanousd or 0 for event in called))
+    shown = in_json(team, agent.id)
+    assert (shown["cost_usd"], shown["cost_estimated"]) == (spent, True)
+    words = f"did not report what {len(called)} of {len(called)} model calls used."
+    team.until_comment(task, words)
+    assert words in team.service.commands("explain", str(agent.id)).stdout
+    [warned, *_] = [one for one in team.service.lines() if "usage estimated" in one["message"]]
+    assert (warned["level"], warned["agent"]) == ("WARNING", str(agent.id))
+    row = books.costs_by("model")["openai:mute"]
+    assert (row["cost_usd"], row["estimated_calls"], row["unknown_calls"]) == (
+        spent,
+        len(called),
+        0,
+    )
+    [line] = [line for line in books.costs("--by", "role").splitlines() if "mute" in line]
+    assert f"{money(spent)}, {len(called)} calls estimated" in line
 
 
 def test_a_planning_model_is_billed_apart(team: Squad, books: Books) -> None:

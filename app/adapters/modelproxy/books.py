@@ -85,14 +85,6 @@ class Books:
 
     async def count(self, terms: Terms, billed: Billed, *, has_text: bool) -> None:
         """Tell the gate of an answer. Raises `NotCounted`."""
-        if billed.is_estimate:
-            log.warning(
-                "usage estimated: %s did not say all that an answer used; counted %d tokens of"
-                " input and %d of output",
-                terms.model,
-                billed.input_tokens,
-                billed.output_tokens,
-            )
         usage = ModelUsage(
             terms.model,
             billed.input_tokens,
@@ -101,6 +93,7 @@ class Books:
             billed.cache_write_tokens,
             terms.phase,
             has_text,
+            billed.is_estimate,
         )
         try:
             async with asyncio.timeout(self._bounds.gate_seconds):

@@ -42,26 +42,27 @@ class Reading:
     def billed(self, guessed_input_tokens: int) -> "Billed":
         """What the answer is counted as, estimated where the provider did not tell it.
 
-        Of an answer that was cut off the provider has told less than it will bill: the output is
-        then at least what was seen.
+        Something was sent, and something was seen: 0 tokens of it were not told. Of an answer that
+        was cut off the provider has told less than it will bill: the output is then at least what
+        was seen.
         """
-        guess = guessed_tokens(self.said_characters)
-        if self.fresh_tokens is None:
-            fresh = max(0, guessed_input_tokens - self.cache_read_tokens - self.cache_write_tokens)
-        else:
-            fresh = self.fresh_tokens
-        if self.output_tokens is None:
-            output = guess
-        else:
-            output = self.output_tokens if self.is_whole else max(self.output_tokens, guess)
+        seen = guessed_tokens(self.said_characters)
+        cached = self.cache_read_tokens + self.cache_write_tokens
+        fresh, output = self.fresh_tokens, self.output_tokens
+        is_input_told = fresh is not None and fresh + cached > 0
+        is_output_told = output is not None and (output > 0 or seen == 0)
+        if fresh is None or not is_input_told:
+            fresh = max(0, guessed_input_tokens - cached)
+        if output is None or not is_output_told:
+            output = seen
+        elif not self.is_whole:
+            output = max(output, seen)
         return Billed(
-            fresh + self.cache_read_tokens + self.cache_write_tokens,
+            fresh + cached,
             output,
             self.cache_read_tokens,
             self.cache_write_tokens,
-            is_estimate=not self.is_whole
-            or self.fresh_tokens is None
-            or self.output_tokens is None,
+            is_estimate=not (self.is_whole and is_input_told and is_output_told),
         )
 
 

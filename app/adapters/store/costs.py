@@ -37,6 +37,7 @@ def rows(agent: str, first_seq: int, events: Sequence[AgentEvent]) -> list[Mappi
             "nanousd": event.cost_nanousd,
             "input_tokens": event.input_tokens,
             "output_tokens": event.output_tokens,
+            "is_estimate": int(event.is_estimate),
         }
         for seq, event in enumerate(events, first_seq)
         if isinstance(event, ModelCalled)
@@ -60,6 +61,7 @@ def costs(
             key,
             nanousd,
             (sa.func.count() - sa.func.count(SPEND.c.nanousd)).label("unknown_calls"),
+            sa.func.coalesce(sa.func.sum(SPEND.c.is_estimate), 0).label("estimated_calls"),
             sa.func.sum(SPEND.c.input_tokens).label("input_tokens"),
             sa.func.sum(SPEND.c.output_tokens).label("output_tokens"),
             sa.func.count(SPEND.c.agent_id.distinct()).label("agents"),
@@ -77,6 +79,7 @@ def costs(
             key=row.key,
             nanousd=int(row.nanousd),
             unknown_calls=row.unknown_calls,
+            estimated_calls=int(row.estimated_calls),
             input_tokens=int(row.input_tokens),
             output_tokens=int(row.output_tokens),
             agents=row.agents,

@@ -242,6 +242,8 @@ class SpendRow(SQLModel, table=True):
     """None: nobody knows the price."""
     input_tokens: int = Field(sa_type=sa.BigInteger)
     output_tokens: int = Field(sa_type=sa.BigInteger)
+    is_estimate: int | None = None
+    """1: the figures are taken from what was sent and seen; else they were reported."""
 
 
 class HitsRow(SQLModel, table=True):

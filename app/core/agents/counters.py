@@ -116,6 +116,8 @@ class Counters(NamedTuple):
     """The part of it that the planning phase cost."""
     unpriced_calls: int = 0
     """Model calls whose price nobody knows: with them the cost is unknown."""
+    estimated_calls: int = 0
+    """Model calls of which nobody reported what they used: it is taken from what was sent."""
     open_calls: tuple[OpenCall, ...] = ()
     calls_since_text: int = 0
     calls_in_turn: int = 0
@@ -361,6 +363,7 @@ def _model_called(counters: Counters, called: ModelCalled) -> Counters:
         cost_nanousd=counters.cost_nanousd + cost,
         planning_nanousd=counters.planning_nanousd + (cost if is_planning else 0),
         unpriced_calls=counters.unpriced_calls + (called.cost_nanousd is None),
+        estimated_calls=counters.estimated_calls + called.is_estimate,
     )
 
 
@@ -399,6 +402,7 @@ def _returned(counters: Counters, returned: Returned) -> Counters:
         output_tokens=counters.output_tokens + returned.output_tokens,
         cost_nanousd=counters.cost_nanousd + returned.cost_nanousd,
         unpriced_calls=counters.unpriced_calls + returned.unpriced_calls,
+        estimated_calls=counters.estimated_calls + returned.estimated_calls,
         levels=max(counters.levels, 1 + returned.levels),
     )
 

@@ -199,6 +199,8 @@ class ModelCalled:
     cost_nanousd: int | None = None
     """None: nobody knows the price."""
     phase: Phase = Phase.EXECUTION
+    is_estimate: bool = False
+    """Whether tokens and cost are taken from what was sent and seen, for want of a report."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,6 +348,7 @@ class Returned:
     unpriced_calls: int
     levels: int
     """Levels of sub-agents below it."""
+    estimated_calls: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,7 @@ def status_words(
     if not reports and not waiting:
         return unknown_agent_words(None, ())
     parts = [
-        f"**`{report.agent.id.role}`**: {sentence}\n\n{limits_table(report.uses)}"
+        f"**`{report.agent.id.role}`**: {sentence}\n\n{limits_table(report)}"
         for report, sentence in zip(reports, sentences, strict=True)
     ]
     parts += [f"**`{role}`**: Waits to start: {why}." for role, why in sorted(waiting.items())]

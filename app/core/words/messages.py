@@ -123,7 +123,7 @@ def progress_comment(report: Report) -> str:
         _test_lines(report),
         _sub_agent_lines(report),
         passed_lines(report.passed),
-        f"<details><summary>Limits</summary>\n\n{limits_table(report.uses)}\n\n</details>",
+        f"<details><summary>Limits</summary>\n\n{limits_table(report)}\n\n</details>",
         f"<sub>Agent `{agent.id}`, started by {agent.started_by}"
         f"{f' ({report.trigger})' if report.trigger else ''}"
         f"{f', successor of `{agent.predecessor}`' if agent.predecessor else ''}.</sub>",
@@ -197,7 +197,7 @@ def check_summary(report: Report) -> str:
         state_sentence(report),
         pause_section(report),
         passed_lines(report.passed),
-        limits_table(report.uses),
+        limits_table(report),
         work_sentence(report),
     ]
     if agent.summary:
@@ -266,7 +266,7 @@ def escalation_section(report: Report) -> str:
             _commit_lines(report),
             _test_lines(report),
             _sub_agent_lines(report),
-            limits_table(report.uses),
+            limits_table(report),
         )
         if part
     )

@@ -33,7 +33,7 @@ from app.core.money import usd
 from app.core.text.markdown import cut
 from app.core.words.refusals import held_words
 from app.core.words.report import Report, TestRun
-from app.core.words.tables import in_unit
+from app.core.words.tables import estimate_words, in_unit
 
 MOST_TEST_RUNS: Final = 12
 MOST_REFUSED_HOSTS: Final = 20
@@ -99,6 +99,8 @@ class _Story:
             f" {_count(counters.model_calls, 'model call')}, {counters.tokens:,} tokens, {cost}."
             + (f" Its process died {_times(deaths)}." if deaths else "")
         )
+        if words := estimate_words(counters):
+            yield words
         for event in self._log:
             if isinstance(event, SetUp) and event.made_at is not None:
                 yield f"Its setup was taken from the one that ran at {_full(event.made_at)}."

@@ -1,25 +1,38 @@
 """Figures of an agent in tables of markdown: limits, test runs, sub-agents."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from app.core.breaker.verdict import LimitUse, figure, money
+from app.core.agents.counters import Counters
+from app.core.breaker.verdict import figure, money
 from app.core.limits import CATALOGUE
 from app.core.money import usd
 from app.core.text.markdown import cut, in_one_line
-from app.core.words.report import SubAgent, TestRun
+from app.core.words.report import Report, SubAgent, TestRun
 
 _MONEY: Final = frozenset(name for name, info in CATALOGUE.items() if info.is_money)
 
 
-def limits_table(uses: Iterable[LimitUse]) -> str:
-    """Observed and maximum of each limit as a table."""
+def limits_table(report: Report) -> str:
+    """Observed and maximum of each limit as a table, and what of it is an estimate."""
     rows = "\n".join(
         f"| `{use.name}` | {in_unit(use.name, use.observed)} | {in_unit(use.name, use.maximum)} |"
         f" {CATALOGUE[use.name].unit} |"
-        for use in uses
+        for use in report.uses
     )
-    return f"| limit | used | maximum | unit |\n| --- | ---: | ---: | --- |\n{rows}"
+    table = f"| limit | used | maximum | unit |\n| --- | ---: | ---: | --- |\n{rows}"
+    return "\n\n".join(filter(None, (table, estimate_words(report.counters))))
+
+
+def estimate_words(counters: Counters) -> str:
+    """What of the tokens and the cost is an estimate; empty: nothing."""
+    if not counters.estimated_calls:
+        return ""
+    return (
+        f"The model's endpoint did not report what {counters.estimated_calls} of"
+        f" {counters.model_calls} model calls used. Their tokens and their cost are estimated from"
+        " what was sent and received."
+    )
 
 
 def in_unit(limit: str, amount: float | None) -> str:
@@ -49,7 +62,8 @@ def _sub_agent_row(sub_agent: SubAgent) -> str:
     used = sub_agent.returned
     if used is None:
         return f"| `{sub_agent.id}` | at work | | |"
-    cost = "unknown" if used.unpriced_calls else money(usd(used.cost_nanousd))
+    about = "about " if used.estimated_calls else ""
+    cost = "unknown" if used.unpriced_calls else f"{about}{money(usd(used.cost_nanousd))}"
     tokens = used.input_tokens + used.output_tokens
     return f"| `{sub_agent.id}` | {used.tool_calls} | {tokens} | {cost} |"
 

@@ -64,5 +64,6 @@ def _line(
             "tokens": counters.tokens,
             "elapsed_seconds": seconds(counters.active),
             "cost_usd": None if counters.unpriced_calls else usd(counters.cost_nanousd),
+            "cost_estimated": counters.estimated_calls > 0,
         },
     )

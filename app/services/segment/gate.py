@@ -8,8 +8,9 @@ denies everything from then on.
 import asyncio
 import json
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
@@ -58,6 +59,8 @@ MOST_FAILURES_CHARACTERS: Final = 500
 _USUAL_OUTPUT_TOKENS: Final = 8_192
 """Of one answer, where the role leaves it to the provider: for the estimate of its cost."""
 
+_MOST_SENT: Final = 100
+"""Requests of which it is remembered how large they were."""
 _CHANGES: Final = frozenset({ToolKind.SHELL, ToolKind.WRITE})
 
 log = logging.getLogger("squadron.gate")
@@ -103,6 +106,7 @@ class BreakerGate:
         self._running: dict[str, _Running] = {}
         self._untold: list[str] = []
         self._last_words_calls = 0
+        self._sent_tokens: deque[int] = deque(maxlen=_MOST_SENT)
         self.tripped = asyncio.Event()
         self.held = asyncio.Event()
         self.superseded = asyncio.Event()
@@ -136,6 +140,12 @@ class BreakerGate:
 
     async def before_model(self, request: ModelRequest) -> Verdict:
         """May this request be sent to the model? Judged by the most that it may cost."""
+        verdict = await self._before_model(request)
+        if verdict.allowed:
+            self._sent_tokens.append(request.input_tokens)
+        return verdict
+
+    async def _before_model(self, request: ModelRequest) -> Verdict:
         now = self._clock.now()
         price = self._price_of(request.model, now)
         most_output = request.most_output_tokens or _USUAL_OUTPUT_TOKENS
@@ -206,10 +216,15 @@ class BreakerGate:
         await self.note(ended)
 
     async def used(self, usage: ModelUsage) -> None:
-        """Record an answer of the model, what it was billed for, and what that costs."""
+        """Record an answer of the model, what it was billed for, and what that costs.
+
+        An input that nobody reported is counted as what the request was guessed to be.
+        """
         now = self._clock.now()
-        is_measured = usage.input_tokens > 0 or usage.output_tokens > 0
-        price = self._price_of(usage.model, now) if is_measured else None
+        sent_tokens = self._sent_tokens.pop() if self._sent_tokens else 0
+        if usage.input_tokens <= 0:
+            usage = replace(usage, input_tokens=sent_tokens, is_estimate=True)
+        price = self._price_of(usage.model, now)
         cost = (
             None
             if price is None
@@ -229,12 +244,21 @@ class BreakerGate:
             cache_write_tokens=usage.cache_write_tokens,
             cost_nanousd=cost,
             phase=usage.phase,
+            is_estimate=usage.is_estimate,
         )
+        if usage.is_estimate:
+            log.warning(
+                "usage estimated: %s did not say all that an answer used; counted %d tokens of"
+                " input and %d of output",
+                usage.model,
+                usage.input_tokens,
+                usage.output_tokens,
+                extra={"agent": str(self._agent.id)},
+            )
         if cost is None and not self._counters.unpriced_calls:
             log.warning(
-                "cost unknown: %s %s",
+                "cost unknown: %s has no price",
                 usage.model,
-                "has no price" if is_measured else "was answered without a word on its usage",
                 extra={"agent": str(self._agent.id)},
             )
         await self.record_or_drop([called, Spoke(at=now)] if usage.has_text else [called])

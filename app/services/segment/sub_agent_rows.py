@@ -107,6 +107,7 @@ class SubAgents:
             cost_nanousd=used.cost_nanousd,
             unpriced_calls=used.unpriced_calls,
             levels=used.levels,
+            estimated_calls=used.estimated_calls,
         )
 
     async def start(self, parent: Agent, gate: BreakerGate, asked: Delegation) -> Agent:

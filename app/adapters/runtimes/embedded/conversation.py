@@ -12,6 +12,9 @@ from pydantic_ai.messages import (
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
     ToolReturnPart,
     UserPromptPart,
     repair_messages,
@@ -24,6 +27,8 @@ PLANNED_NAME = "planned"
 """The file that says that the first turn has ended: later processes find it."""
 
 _CHARACTERS_PER_TOKEN = 4
+_MOST_TOKENS = 1_000_000_000
+"""Of one call; a larger figure is no figure."""
 
 COMPACTION_PROMPT = (
     f"{COMPACTION_MARK} Summarise it for yourself, in words, without calling a tool: the task,"
@@ -160,8 +165,9 @@ def tokens_of(messages: Sequence[ModelMessage], offer_tokens: int) -> int:
     """
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if isinstance(message, ModelResponse) and message.usage.input_tokens:
-            measured = message.usage.input_tokens + message.usage.output_tokens
+        if isinstance(message, ModelResponse) and counted(message.usage.input_tokens):
+            output = counted(message.usage.output_tokens) or said_tokens(message)
+            measured = message.usage.input_tokens + output
             return measured + _guessed_tokens(messages[index + 1 :])
     return offer_tokens + _guessed_tokens(messages)
 
@@ -169,6 +175,25 @@ def tokens_of(messages: Sequence[ModelMessage], offer_tokens: int) -> int:
 def guessed_tokens(text: str) -> int:
     """About what a model counts for a text, rounded up."""
     return -(-len(text) // _CHARACTERS_PER_TOKEN)
+
+
+def counted(tokens: int) -> int:
+    """A figure that a provider reported; 0 for one that can be none."""
+    return tokens if 0 <= tokens <= _MOST_TOKENS else 0
+
+
+def said_tokens(answer: ModelResponse) -> int:
+    """About what a model counts for an answer: its words, thoughts and calls of tools."""
+    said = 0
+    for part in answer.parts:
+        match part:
+            case TextPart(content=text) | ThinkingPart(content=text):
+                said += len(text)
+            case ToolCallPart(tool_name=name):
+                said += len(name) + len(part.args_as_json_str())
+            case _:
+                continue
+    return -(-said // _CHARACTERS_PER_TOKEN)
 
 
 def _guessed_tokens(messages: Sequence[ModelMessage]) -> int:

@@ -22,6 +22,8 @@ from app.adapters.runtimes.embedded.calls import ModelFailed, ask
 from app.adapters.runtimes.embedded.conversation import (
     Conversation,
     NotSaved,
+    counted,
+    said_tokens,
     tokens_of,
 )
 from app.adapters.runtimes.embedded.models import context_tokens
@@ -177,16 +179,19 @@ class Turn:
 
     async def _used(self, response: ModelResponse, *, has_text: bool) -> None:
         """Report an answer of the model. Raises `GateBroken`."""
-        usage = response.usage
+        usage, seen = response.usage, said_tokens(response)
+        output = counted(usage.output_tokens)
+        is_told = output > 0 or seen == 0
         await self._desk.gate.used(
             ModelUsage(
                 self._model,
-                usage.input_tokens,
-                usage.output_tokens,
-                usage.cache_read_tokens,
-                usage.cache_write_tokens,
+                counted(usage.input_tokens),
+                output if is_told else seen,
+                counted(usage.cache_read_tokens),
+                counted(usage.cache_write_tokens),
                 self._phase,
                 has_text,
+                is_estimate=not is_told,
             )
         )
 
