@@ -68,6 +68,7 @@ from app.config.settings import Settings
 from app.core.effects.pacing import is_limited
 from app.core.limits import LimitName
 from app.core.rules.operator import HouseRules
+from app.core.text.redact import Redactor
 from app.ports import (
     Preparation,
     Processes,
@@ -240,9 +241,17 @@ async def _unless_stopped(job: Callable[[], Awaitable[None]]) -> None:
         await job()
 
 
-def build(settings: Settings, *, runs_agents: bool = True, address: str | None = None) -> Service:
-    """Join everything; `address` is where the web side will be reached. Raises `CannotServe` or
-    `AlreadyRunning`."""
+def build(
+    settings: Settings,
+    *,
+    runs_agents: bool = True,
+    address: str | None = None,
+    redact: Redactor | None = None,
+) -> Service:
+    """Join everything; `address` is where the web side will be reached, `redact` learns the secrets
+    of this installation. Raises `CannotServe` or `AlreadyRunning`."""
+    redact = redact or Redactor()
+    redact.learn(settings.secret_values)
     problems = list(settings.problems_for_serving())
     operator_reading = load_operator(settings.config)
     problems += map(str, operator_reading.problems)
@@ -268,7 +277,7 @@ def build(settings: Settings, *, runs_agents: bool = True, address: str | None =
     host = urlsplit(settings.github_api_url).hostname or ""
     pacing = SqlPacing(writer, limited=is_limited(host))
     books = Books(SqlLedger(database, writer), SqlRates(writer), pacing)
-    world = _world(settings, operator, engine, store, books, NamedLocks(database), machine)
+    world = _world(settings, redact, operator, engine, store, books, NamedLocks(database), machine)
     secrets = [each.get_secret_value().encode() for each in settings.webhook_secrets]
     brakes = BrakeWatch(store, engine, world.clock)
     raising, handlers = _services(world, drain, brakes)
@@ -388,6 +397,7 @@ class Books(NamedTuple):
 
 def _world(
     settings: Settings,
+    redact: Redactor,
     operator: OperatorConfig,
     engine: DurableEngine,
     store: SqlStore,
@@ -403,6 +413,7 @@ def _world(
         settings.github_api_url,
         clock,
         pacing=books.pacing,
+        redact=redact,
     )
     return World(
         store=store,
@@ -414,13 +425,19 @@ def _world(
         github=github,
         hook=github.hook,
         workspace=GitWorkspace(
-            settings.data_dir, settings.github_git_url, github.token, machine.own, machine.agents
+            settings.data_dir,
+            settings.github_git_url,
+            github.token,
+            machine.own,
+            machine.agents,
+            redact,
         ),
         processes=machine.agents,
         preparation=machine.preparation,
         setups=machine.setups,
         walls=machine.walls,
         runtime=_runtime(settings, machine),
+        redact=redact,
         parse=partial(parse, pipefail=True),
         visible_lines=visible_lines,
         price_of=partial(price_of, overrides=operator.pricing),

@@ -24,6 +24,7 @@ from app.core.agents.agent import Assignment, Task
 from app.core.agents.counters import fold
 from app.core.limits import Limits
 from app.core.rules.plan import EscalationRules
+from app.core.text.redact import Redactor
 from app.ports import NewAgent, Repository, ToolCall, Work, Workspace
 from app.services.segment.gate import BreakerGate
 from app.testruns import SuiteRules
@@ -153,7 +154,8 @@ async def _gates(store: SqlStore) -> list[BreakerGate]:
                 workspace=cast(Workspace, None),  # only test runs look at it
                 parse=partial(parse, pipefail=True),
                 price_of=lambda model, at: None,
-                clock=clock,
+                redact=Redactor(),
+            clock=clock,
             )
         )
     return gates

@@ -6,13 +6,17 @@ import sys
 from datetime import UTC, datetime
 from typing import Final
 
-from app.core.text.redact import redact
+from app.core.text.redact import Redactor
 
 _STANDARD: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class JsonLines(logging.Formatter):
     """A record as one line; `extra` becomes fields beside message, level and instant."""
+
+    def __init__(self, redact: Redactor) -> None:
+        super().__init__()
+        self._redact = redact
 
     def format(self, record: logging.LogRecord) -> str:
         """The line, without a line feed at its end."""
@@ -25,12 +29,13 @@ class JsonLines(logging.Formatter):
         fields |= {name: value for name, value in vars(record).items() if name not in _STANDARD}
         if record.exc_info:
             fields["exception"] = self.formatException(record.exc_info)
-        return redact(json.dumps(fields, default=str, ensure_ascii=False))
+        plain = json.loads(json.dumps(fields, default=str))
+        return json.dumps(self._redact.within(plain), ensure_ascii=False)
 
 
-def log_to_stderr() -> None:
-    """Squadron's own lines from INFO, everybody else's from WARNING."""
+def log_to_stderr(redact: Redactor) -> None:
+    """Squadron's own lines from INFO, everybody else's from WARNING; `redact` may learn later."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonLines(redact))
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     logging.getLogger("squadron").setLevel(logging.INFO)

@@ -18,6 +18,7 @@ from app.bootstrap import CannotServe, Service, build
 from app.cli.failing import fail
 from app.cli.listening import CannotListen, address_of, taken
 from app.config.settings import SettingsError, load_settings
+from app.core.text.redact import Redactor
 from app.web.application import Application
 
 SERVER_FLAGS: Final[Mapping[str, Any]] = {
@@ -47,13 +48,14 @@ def serve(
     ] = False,
 ) -> None:
     """Web, scheduler and worker in one process."""
-    log_to_stderr()
+    redact = Redactor()
+    log_to_stderr(redact)
     sys.setswitchinterval(GIVE_WAY_SECONDS)
     try:
         listeners = taken(host, port)
     except CannotListen as error:
         fail(str(error))
-    service = _built(runs_agents=not no_worker, address=address_of(listeners[0]))
+    service = _built(redact, runs_agents=not no_worker, address=address_of(listeners[0]))
     gc.collect()
     gc.freeze()  # what was imported stays: looking through it again and again holds deliveries up
     server = uvicorn.Server(uvicorn.Config(Application(service), **SERVER_FLAGS))
@@ -63,8 +65,9 @@ def serve(
 
 def worker() -> None:
     """A further worker on the same PostgreSQL database."""
-    log_to_stderr()
-    service = _built(runs_agents=True)
+    redact = Redactor()
+    log_to_stderr(redact)
+    service = _built(redact, runs_agents=True)
     if service.database.dialect.name != "postgresql":
         fail("a further worker needs PostgreSQL: SQLite serves one process a data directory")
     asyncio.run(_work(service))
@@ -81,8 +84,9 @@ async def _work(service: Service) -> None:
         await service.stop()
 
 
-def _built(*, runs_agents: bool, address: str | None = None) -> Service:
+def _built(redact: Redactor, *, runs_agents: bool, address: str | None = None) -> Service:
     try:
-        return build(load_settings(os.environ), runs_agents=runs_agents, address=address)
+        settings = load_settings(os.environ)
+        return build(settings, runs_agents=runs_agents, address=address, redact=redact)
     except (SettingsError, CannotServe, AlreadyRunning, OSError) as error:
         fail(str(error))

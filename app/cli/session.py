@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Final
 
 import typer
-from pydantic import SecretStr
 
 from app.adapters.store.codec import encode_event
 from app.adapters.store.store import SqlStore
@@ -18,7 +17,7 @@ from app.cli.registry import agent_called, answered, open_registry, opened
 from app.config.settings import Settings, SettingsError, load_settings
 from app.core.agents.agent import AgentId
 from app.core.agents.events import AgentEvent
-from app.core.text.redact import redact
+from app.core.text.redact import Redactor
 from app.services.views import Json, instant
 
 session = typer.Typer(no_args_is_help=True, help="Conversations of agents.")
@@ -49,9 +48,9 @@ def export(
     if found is None:
         fail(f"there is no agent {agent_id} in this registry; `squadron agents` lists them")
     agent_id, log = found
-    secrets = _secrets()
+    redact = Redactor(_secrets())
     lines = [
-        redact(json.dumps(line), secrets)
+        json.dumps(redact.within(line))
         for line in (*_conversation(settings, agent_id), *_events(log))
     ]
     if output == _STDOUT:
@@ -96,7 +95,7 @@ def _events(log: Sequence[AgentEvent]) -> Iterator[Json]:
         yield {"type": "event", "seq": seq, "at": at, "event": fields}
 
 
-def _secrets() -> list[str]:
+def _secrets() -> tuple[str, ...]:
     """What this installation knows to be secret, if whoever runs this may read it."""
     try:
         settings = load_settings(os.environ)
@@ -106,11 +105,5 @@ def _secrets() -> list[str]:
             " taken out",
             err=True,
         )
-        return []
-    known: list[SecretStr | None] = [
-        *settings.github_private_keys,
-        *settings.webhook_secrets,
-        settings.admin_token,
-        settings.model_api_key,
-    ]
-    return [each.get_secret_value() for each in known if each is not None]
+        return ()
+    return settings.secret_values()

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr
 
@@ -17,6 +17,8 @@ from app.config.names import model
 
 PREFIX: Final = "SQUADRON_"
 MAX_SECRET_FILE_BYTES: Final = 64 * 1024
+LEAST_SECRET_CHARACTERS: Final = 6
+"""Shorter values are no secrets: they stand in ordinary words."""
 MAX_ROTATING: Final = 2
 """Webhook secrets, and private keys, that are accepted at once: the new one and the one before."""
 DEFAULT_API_URL: Final = "https://api.github.com"
@@ -86,6 +88,14 @@ class Settings:
             for name, (value, what) in missing.items()
             if value is None or value == ()
         )
+
+    def secret_values(self) -> tuple[str, ...]:
+        """All that must not leave this installation, as far as it can be told from words."""
+        secrets = [*self.github_private_keys, *self.webhook_secrets]
+        secrets += filter(None, (self.admin_token, self.model_api_key))
+        password = urlsplit(self.database_url.get_secret_value()).password or ""
+        values = [*(each.get_secret_value() for each in secrets), unquote(password)]
+        return tuple(value for value in values if len(value) >= LEAST_SECRET_CHARACTERS)
 
 
 def load_settings(environ: Mapping[str, str]) -> Settings:

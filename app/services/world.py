@@ -10,6 +10,7 @@ from app.core.limits import LimitName
 from app.core.money import PriceOf
 from app.core.rules.operator import HouseRules
 from app.core.rules.plan import ConfigProblem, RepositoryPlan, RoleKind
+from app.core.text.redact import Redactor
 from app.ports import (
     SEGMENT_VARIABLE,
     Alarms,
@@ -68,6 +69,8 @@ class World:
     walls: Walls
     """Around all that agents run."""
     runtime: Runtime
+    redact: Redactor
+    """Takes the installation's secrets out of what agents say and do."""
     parse: ParseShell
     visible_lines: VisibleLines
     price_of: PriceOf

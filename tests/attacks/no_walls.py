@@ -133,6 +133,11 @@ async def as_it_is(_: object, __: object, present: Any, *___: object) -> Task:
     return Task(present.title, present.body)
 
 
+def unmasked(text: str, _: object, begin: int, end: int) -> str:
+    """Whatever secrets are in it."""
+    return text[begin:end]
+
+
 def unprotected(_: bytes) -> bool:
     """Every path is the agent's."""
     return False
@@ -178,10 +183,10 @@ if __name__ == "__main__":
     can_fall(visible, "_shown", "markup", the_same)
     can_fall(visible, "_seen", "characters", the_same)
     can_fall(prompts, "fenced", "fences", unfenced)
-    closes, shapes = words._CLOSES, redact._SHAPES
+    closes = words._CLOSES
     can_change(words, "_CALLS", calls)
     can_change(words, "_CLOSES", lambda: _NOTHING if is_away("closers") else closes)
-    can_change(redact, "_SHAPES", lambda: _NOTHING if is_away("redaction") else shapes)
+    can_fall(redact, "_masked", "redaction", unmasked)
     can_fall(segment, "environment", "environment", whole_environment)
     can_fall(bootstrap, "visible_lines", "lines", anywhere)
     can_fall(Trusting, "distrust", "permission", nothing_against)

@@ -17,6 +17,7 @@ from typing import Any
 from app.adapters.processes import ProcessGroups
 from app.adapters.workspace import GitWorkspace
 from app.adapters.workspace.remote import TokenFor
+from app.core.text.redact import Redactor
 from app.ports import CheckoutOrder, Repository
 
 TOKEN = "ghs_canary-token.of-the-remote"
@@ -50,10 +51,10 @@ def git(directory: Path, *arguments: str) -> str:
     return done.stdout.decode().strip()
 
 
-def workspaces(data: Path, url: str, token: TokenFor) -> GitWorkspace:
-    """Whose agents work without a sandbox."""
+def workspaces(data: Path, url: str, token: TokenFor, *secrets: str) -> GitWorkspace:
+    """Whose agents work without a sandbox, of an installation that has these secrets."""
     processes = ProcessGroups()
-    return GitWorkspace(data, url, token, processes, processes)
+    return GitWorkspace(data, url, token, processes, processes, Redactor(secrets))
 
 
 @cache

@@ -24,8 +24,6 @@ from app.services.effects.check import older_runs, write_check
 from tests.contract.github_support import Judged, SetClock
 from tests.core.strategies import START, agent
 
-NOW = datetime.now(UTC)
-
 
 @dataclass
 class Story:
@@ -34,6 +32,7 @@ class Story:
     box: Box
     wire: Judged
     github: GitHubApp
+    clock: SetClock
     agent: Agent
     effect: Effect
 
@@ -44,8 +43,9 @@ class Story:
 
     async def writes(self) -> None:
         log = [Created(at=START, started_by="mona", trigger="label squadron:bug-fix")]
-        view = report(self.agent, log, NOW)
-        self.effect = await write_check(self.github, view, self.effect, NOW)
+        now = self.clock.now()
+        view = report(self.agent, log, now)
+        self.effect = await write_check(self.github, view, self.effect, now)
 
     async def moves_on(self) -> str:
         """The branch gets another commit; the head before it."""
@@ -80,7 +80,7 @@ async def story(tmp_path: Path) -> AsyncIterator[Story]:
     root.mkdir()
     files.mkdir()
     (files / "a.txt").write_text("a")
-    clock = SetClock(NOW)
+    clock = SetClock(datetime.now(UTC))
     async with Box(root, webhook_secret="s", clock=clock.now) as box:
         repository = await box.add_repository("octo/demo", files)
         wire = Judged(httpx.ASGITransport(box.asgi))
@@ -88,7 +88,7 @@ async def story(tmp_path: Path) -> AsyncIterator[Story]:
         github = GitHubApp(box.identity.app_id, [key], box.url, clock, wire)
         sha = await repository.git.resolve("refs/heads/main")
         row = replace(agent(State.ACTIVE), sha=sha, installation_id=box.identity.installation_id)
-        yield Story(box, wire, github, row, Effect(EffectName.CHECK))
+        yield Story(box, wire, github, clock, row, Effect(EffectName.CHECK))
 
 
 async def test_hand_over_review_trip_pause_and_raise_on_one_head_are_runs_of_their_own(

@@ -4,13 +4,15 @@ import base64
 import json
 import string
 from collections.abc import Callable
+from dataclasses import dataclass
 from urllib.parse import quote
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.text.redact import MASK, redact
+from app.core.agents.lifecycle import State
+from app.core.text.redact import LEAST_LETTERS, MASK, Redactor, found_in, redact, redact_tail
 
 BASE64URL = string.ascii_letters + string.digits + "-_"
 SHORT_TOKEN = "ghs_" + "16C7e42F292c6912E7710c838347Ae178B4a"
@@ -113,3 +115,108 @@ def test_no_known_value_survives(secrets: list[str], texts: list[str], form: For
     text = " ".join(part + form(secret) for part, secret in zip(texts, secrets, strict=False))
     hidden = redact(text, secrets)
     assert not [secret for secret in secrets if secret in hidden or form(secret) in hidden]
+
+
+# --- known secrets, whatever was done to them ---------------------------------------------------
+
+KNOWN = "canary-webhook-secret/7+x="
+KEY_LINES = "\n".join(("MIIEowIBAAKCAQEAyJ5TT9Tf0WhPYTQb", "VYUyPPCzkK4Q7Qk2rVbIRxpMZr4Jq9Lw"))
+
+DISGUISES: dict[str, Form] = {
+    "base64 of more than it": lambda secret: base64.b64encode(f"a:{secret}:b".encode()).decode(),
+    "base64 in lines": lambda secret: "\n".join(base64.b64encode(secret.encode()).decode()),
+    "hex": lambda secret: secret.encode().hex(),
+    "capital hex": lambda secret: secret.encode().hex(" ").upper(),
+    "hex of a program": lambda secret: "".join(f"\\x{each:02x}" for each in secret.encode()),
+    "hex in a list": lambda secret: ", ".join(f"0x{each:02X}" for each in secret.encode()),
+    "a URL": lambda secret: quote(secret, safe=""),
+    "a URL of nothing else": lambda secret: "".join(f"%{each:02x}" for each in secret.encode()),
+    "JSON": lambda secret: json.dumps(secret),
+    "JSON in JSON": lambda secret: json.dumps(json.dumps({"key": secret})),
+    "backwards": lambda secret: "\n".join(line[::-1] for line in secret.splitlines()),
+    "last line first": lambda secret: "\n".join(reversed(secret.splitlines())),
+    "in lines": lambda secret: "\n".join(secret),
+    "in a quote": lambda secret: "\n> ".join((secret[:9], secret[9:20], secret[20:])),
+    "in backticks": lambda secret: "`".join(secret),
+    "with spaces nobody sees": lambda secret: "\u200b".join(secret),
+}
+
+
+def letters(text: str) -> str:
+    return "".join(each for each in text if each.isascii() and each.isalnum())
+
+
+@pytest.mark.parametrize("disguise", DISGUISES)
+@pytest.mark.parametrize("secret", [KNOWN, KEY_LINES])
+def test_a_known_secret_is_hidden_in_every_disguise(secret: str, disguise: str) -> None:
+    shown = DISGUISES[disguise](secret)
+    hidden = redact(f"before {shown} after", [secret])
+    assert hidden.startswith("before ") and hidden.endswith(" after")
+    assert MASK in hidden
+    left = letters(hidden.replace(MASK, "").removeprefix("before ").removesuffix(" after"))
+    assert len(left) < LEAST_LETTERS, f"{left} is left"
+    assert found_in(shown, [secret])
+
+
+@given(
+    st.text(string.ascii_letters + string.digits + "-_/+=", min_size=20, max_size=60).filter(
+        lambda secret: len(letters(secret)) >= LEAST_LETTERS
+    ),
+    st.text("` \n>*|", max_size=3),
+    st.text(max_size=20),
+)
+@settings(deadline=None)
+def test_nothing_between_its_letters_saves_a_secret(secret: str, between: str, more: str) -> None:
+    assert MASK in redact(more + between.join(secret) + more, [secret])
+    assert letters(secret) not in letters(redact(between.join(secret), [secret]))
+
+
+@pytest.mark.parametrize("most", range(60))
+def test_a_secret_is_taken_out_before_a_text_is_cut(most: int) -> None:
+    text = f"it is {KNOWN} and {KNOWN}, twice"
+    for cut, whole in (
+        (redact(text, [KNOWN], most), text),
+        (redact_tail(text, most, [KNOWN]), text),
+    ):
+        assert len(cut) <= most
+        shown = cut.replace(MASK, "")
+        assert not any(KNOWN[at : at + 4] in shown for at in range(len(KNOWN) - 4)), cut
+        assert most < len(whole) or cut == f"it is {MASK} and {MASK}, twice"
+
+
+def test_many_secrets_before_a_bound_save_none_behind_it() -> None:
+    text = f"{KNOWN} " * 2_000
+    for most in (100, 1_000, 20_000):
+        shown = redact(text, [KNOWN], most)
+        assert len(shown) <= most and not letters(shown.replace(MASK, ""))
+
+
+def test_short_secrets_are_hidden_as_they_are_and_do_not_hide_words() -> None:
+    assert redact("pass: tiny!1", ["tiny!1"]) == f"pass: {MASK}"
+    assert redact("t.i.n.y 1", ["tiny!1"]) == "t.i.n.y 1"
+
+
+@dataclass(frozen=True)
+class Said:
+    who: str
+    words: tuple[str, ...]
+    more: dict[str, object]
+    state: State
+
+
+def test_all_texts_within_a_value_are_redacted_and_nothing_else() -> None:
+    clean = Redactor([KNOWN]).within
+    said = Said("mona", (KNOWN, "hello"), {KNOWN: [KNOWN, 7, None]}, State.ACTIVE)
+    assert clean(said) == Said("mona", (MASK, "hello"), {KNOWN: [MASK, 7, None]}, State.ACTIVE)
+    same = Said("mona", ("hello",), {}, State.ACTIVE)
+    assert clean(same) == same
+
+
+def test_secrets_that_come_and_go_are_asked_for_each_time() -> None:
+    living = ["first-token-of-all"]
+    hidden = Redactor()
+    hidden.learn(lambda: living)
+    assert hidden("a first-token-of-all") == f"a {MASK}"
+    living[:] = ["second-token-of-all"]
+    assert hidden("a first-token-of-all") == "a first-token-of-all"
+    assert hidden("a second-token-of-all") == f"a {MASK}"

@@ -23,6 +23,7 @@ from app.core.agents.events import AgentEvent, Phase, ToolKind, Woken
 from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import Limits
 from app.core.money import Price
+from app.core.text.redact import Redactor
 from app.ports import CheckoutOrder, ModelRequest, ModelUsage, ToolCall, ToolResult, Workspace
 from app.services.segment.gate import BreakerGate
 from tests.contract.git_remote import REPOSITORY, serving, workspaces
@@ -65,6 +66,7 @@ class Hook:
             workspace=self._workspace,
             parse=partial(parse, pipefail=True),
             price_of=partial(price_of, overrides=PRICES),
+            redact=Redactor(),
             clock=self.clock,
         )
         self.gate.enter(self._directory)

@@ -22,6 +22,7 @@ from app.adapters.github.tokens import Scope
 from app.core.github.timeline import Mark
 from app.core.rules.trust import Permission
 from app.core.steering.feedback import Review
+from app.core.text.redact import Redactor
 from app.ports import (
     Clock,
     Edit,
@@ -57,17 +58,19 @@ class GitHubApp(Checks, PullRequests):
         clock: Clock,
         transport: "AsyncBaseTransport | None" = None,
         pacing: Pacing | None = None,
+        redact: Redactor | None = None,
     ) -> None:
         """`private_keys`: one, or two while they are rotated; GitHub has to take one of them.
 
         `api_url` is GitHub's, an Enterprise Server's (`https://HOST/api/v3`), or the box's.
 
         `transport` takes the place of the network, for a GitHub in the same process. Without
-        `pacing` writes are sent as they come.
+        `pacing` writes are sent as they come. What `redact` knows is in no text that is written.
         """
-        super().__init__(
-            app_id, Connection(app_id, private_keys, api_url, clock, transport, pacing)
-        )
+        redact = redact or Redactor()
+        connection = Connection(app_id, private_keys, api_url, clock, transport, pacing, redact)
+        redact.learn(connection.tokens.living)
+        super().__init__(app_id, connection)
         self._api_url = api_url
         self._host = urlsplit(api_url).hostname or ""
         self._contents = KeptContents()

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from pydantic import SecretStr
 
 from app.adapters.github.access import Access
-from app.adapters.github.call import Answer, Call
+from app.adapters.github.call import Answer, Call, Document
 from app.adapters.github.failures import MissingPermission, Suspended
 from app.adapters.github.reading import needed_list
 from app.adapters.github.tokens import Scope, Tokens
+from app.core.text.redact import Redactor
 from app.ports import Clock, Paced, Pacing, RateLimited, Refused
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 MAX_PAGES: Final = 100
 PAGE_SIZE: Final = 100
+READ_BY_PEOPLE: Final = frozenset({"title", "body", "summary", "text", "message", "description"})
+"""Keys of documents whose texts are no names, ids or places."""
 
 
 class Connection:
@@ -34,6 +37,7 @@ class Connection:
         clock: Clock,
         transport: "AsyncBaseTransport | None",
         pacing: Pacing | None,
+        redact: Redactor,
     ) -> None:
         self._app_id = app_id
         self._private_keys = private_keys
@@ -41,6 +45,7 @@ class Connection:
         self._clock = clock
         self._transport = transport
         self._pacing = pacing
+        self._redact = redact
         self.tokens = Tokens(self._new_token, clock)
         self._access = Access(self._as_the_app)
 
@@ -65,6 +70,7 @@ class Connection:
         if scope is None:
             return await self._wire.exchange(call, None)
         if not call.only_reads:
+            call = replace(call, body=self._without_secrets(call.body))
             await self._keep_pace(call, scope, urgent)
         try:
             return await self._with_token(call, scope)
@@ -73,6 +79,23 @@ class Connection:
                 now = self._clock.now()
                 await self._pacing.stop(scope.installation_id, limited.resets_at, now)
             raise
+
+    def _without_secrets(self, document: Document | None) -> Document | None:
+        """What people read of a document, redacted; names, ids and places stay as they are."""
+        if document is None:
+            return None
+        return {key: self._clean(key, value) for key, value in document.items()}
+
+    def _clean(self, key: str, value: object) -> object:
+        match value:
+            case str() if key in READ_BY_PEOPLE:
+                return self._redact(value)
+            case dict():
+                return self._without_secrets(value)
+            case list():
+                return [self._clean(key, each) for each in value]
+            case _:
+                return value
 
     async def _keep_pace(self, call: Call, scope: Scope, urgent: bool) -> None:
         if self._pacing is None:

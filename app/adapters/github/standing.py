@@ -16,6 +16,7 @@ from app.adapters.github.call import Call
 from app.adapters.github.connection import Connection
 from app.adapters.github.reading import dig, needed_list, needed_text, text
 from app.adapters.github.registration import APP_EVENTS, APP_PERMISSIONS
+from app.core.text.redact import Redactor
 from app.ports import Clock, Refused, Unreachable
 
 MOST_SECONDS: Final = 60.0
@@ -75,7 +76,7 @@ async def standing(
             ahead = await _ahead(api_url, clock, transport)
             refusals, app = list[str](), None
             for key in private_keys:
-                connection = Connection(app_id, [key], api_url, clock, transport, None)
+                connection = Connection(app_id, [key], api_url, clock, transport, None, Redactor())
                 try:
                     found = (await connection.send(Call("GET", "/app"))).body
                     app = app or await _known(found, connection)

@@ -71,6 +71,7 @@ class Tokens:
         self._clock = clock
         self._tokens: dict[Scope, Token] = {}
         self._locks: dict[Scope, asyncio.Lock] = {}
+        self._given: list[Token] = []
 
     async def get(self, scope: Scope) -> str:
         """A token that lives for `LEAST_REMAINING` or longer."""
@@ -86,7 +87,16 @@ class Tokens:
                     401,
                 )
             self._tokens[scope] = token
+            self._given = [*self._living(), token]
             return token.value
+
+    def living(self) -> list[str]:
+        """The values of all tokens that GitHub may still take, also of those that are forgotten."""
+        return [token.value for token in self._living()]
+
+    def _living(self) -> list[Token]:
+        now = self._clock.now()
+        return [token for token in self._given if token.ends_at > now]
 
     def forget(self, scope: Scope, value: str) -> None:
         """GitHub no longer takes this token; one that replaced it meanwhile stays."""

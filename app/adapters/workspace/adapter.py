@@ -24,6 +24,7 @@ from app.adapters.workspace.places import (
 from app.adapters.workspace.publish import publish
 from app.adapters.workspace.pull import fetch_bundle, pull
 from app.adapters.workspace.remote import Remote, TokenFor
+from app.core.text.redact import Redactor
 from app.ports import Checkout, CheckoutOrder, KeptWork, Processes, WorkspaceFailed
 
 MOST_COMMITS: Final = 50
@@ -58,12 +59,15 @@ class GitWorkspace:
         token: TokenFor,
         processes: Processes,
         agents_processes: Processes,
+        redact: Redactor,
     ) -> None:
-        """`agents_processes` run what reads an agent's own configuration of git."""
+        """`agents_processes` run what reads an agent's own configuration of git; what `redact`
+        finds is neither pushed nor told."""
         self._data_directory = data_directory.absolute()
         self._git_url = git_url
         self._token = token
         self._agents_processes = agents_processes
+        self._redact = redact
         self._git = HostGit(processes)
 
     async def prepare(self, order: CheckoutOrder) -> Checkout:
@@ -260,7 +264,7 @@ class GitWorkspace:
         taken: Taken,
         message: str,
     ) -> KeptWork:
-        published = await publish(handover, mirror, order, taken.sha, message)
+        published = await publish(handover, mirror, order, taken.sha, message, self._redact)
         default = (await mirror.known_heads())[order.default_branch]
         git, directory = self._git, handover.place.handover
         base = await merge_base(git, directory, default, taken.sha)
@@ -274,11 +278,13 @@ class GitWorkspace:
         return KeptWork(
             sha=published.sha,
             is_pushed=published.is_pushed,
-            problem=" ".join((*taken.problems, published.problem)).strip(),
+            problem=self._redact(" ".join((*taken.problems, published.problem)).strip()),
             has_changes=not await have_equal_content(git, directory, base, published.sha),
             diff=diff,
-            commits=tuple(line[:MOST_SUBJECT_CHARACTERS] for line in subjects.splitlines()),
-            conflicts=tuple(conflicts[:MOST_COMMITS]),
+            commits=tuple(
+                self._redact(line, MOST_SUBJECT_CHARACTERS) for line in subjects.splitlines()
+            ),
+            conflicts=tuple(map(self._redact, conflicts[:MOST_COMMITS])),
             diverged=published.diverged,
             was_told=published.was_told,
         )

@@ -17,7 +17,7 @@ from app.core.rules.protected import is_protected
 from app.ports import WorkspaceFailed
 
 _CHANGE: Final = re.compile(
-    r":(?P<mode>\d{6}) \d{6} (?P<object>[0-9a-f]{40}) [0-9a-f]{40} \S+\t(?P<path>.+)"
+    r":(?P<mode>\d{6}) \d{6} (?P<object>[0-9a-f]{40}) (?P<after>[0-9a-f]{40}) \S+\t(?P<path>.+)"
 )
 _NOTHING: Final = "000000"
 
@@ -28,6 +28,25 @@ class Entry:
 
     mode: str
     object: str
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it has content: a file or a link, no repository, and not nothing."""
+        return self.mode[:2] in ("10", "12")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How two trees differ at a path."""
+
+    before: Entry
+    after: str
+    """The object that is there now."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether there is one."""
+        return self.after.strip("0") != ""
 
 
 async def refused_changes(
@@ -68,8 +87,8 @@ async def tree_without(git: HostGit, directory: Path, sha: str, refused: dict[by
     return (await git(directory, "write-tree", variables=variables)).strip()
 
 
-async def _protected(git: HostGit, directory: Path, one: str, other: str) -> dict[bytes, Entry]:
-    """Protected paths in which two commits differ; what `one` holds there."""
+async def changes(git: HostGit, directory: Path, one: str, other: str) -> dict[bytes, Change]:
+    """The paths in which two commits differ. Raises `WorkspaceFailed`."""
     raw = await git(
         directory,
         *("diff-tree", "-r", "--raw", "--no-renames", "--no-abbrev", one, other),
@@ -78,10 +97,17 @@ async def _protected(git: HostGit, directory: Path, one: str, other: str) -> dic
     if len(raw) >= MOST_LISTING_BYTES:
         raise WorkspaceFailed(f"{other[:12]} changes too many files to list.")
     found = (_CHANGE.fullmatch(line) for line in raw.splitlines())
-    entries = {
-        unquoted(match["path"]): Entry(match["mode"], match["object"]) for match in found if match
+    return {
+        unquoted(match["path"]): Change(Entry(match["mode"], match["object"]), match["after"])
+        for match in found
+        if match
     }
-    return {path: entry for path, entry in entries.items() if is_protected(path)}
+
+
+async def _protected(git: HostGit, directory: Path, one: str, other: str) -> dict[bytes, Entry]:
+    """Protected paths in which two commits differ; what `one` holds there."""
+    found = await changes(git, directory, one, other)
+    return {path: change.before for path, change in found.items() if is_protected(path)}
 
 
 def _line(path: bytes, entry: Entry) -> bytes:

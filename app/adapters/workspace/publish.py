@@ -10,7 +10,9 @@ from app.adapters.workspace.guard import Entry, refused_changes, tree_without
 from app.adapters.workspace.handover import Handover
 from app.adapters.workspace.host_git import GitFailed
 from app.adapters.workspace.mirror import Mirror
+from app.adapters.workspace.secrets import SecretSearch, Withheld, withheld_words
 from app.core.rules.protected import refused_words
+from app.core.text.redact import Redactor
 from app.ports import CheckoutOrder, WorkspaceFailed
 
 MOST_PATHS: Final = 10
@@ -39,12 +41,38 @@ class _Diverged(WorkspaceFailed):
         self.there = there
 
 
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """What is not pushed, and what belongs there instead."""
+
+    protected: dict[bytes, Entry]
+    secret: Withheld
+
+    def __bool__(self) -> bool:
+        return bool(self.protected) or self.secret.is_in_history
+
+    @property
+    def paths(self) -> dict[bytes, Entry]:
+        return {**self.secret.paths, **self.protected}
+
+    @property
+    def words(self) -> str:
+        protected = refused_words(sorted(self.protected)) if self.protected else ""
+        return " ".join(filter(None, (protected, withheld_words(sorted(self.secret.paths)))))
+
+
 async def publish(
-    handover: Handover, mirror: Mirror, order: CheckoutOrder, sha: str, message: str
+    handover: Handover,
+    mirror: Mirror,
+    order: CheckoutOrder,
+    sha: str,
+    message: str,
+    redact: Redactor,
 ) -> Published:
-    """Push the commit, never backwards and never over somebody else's; read the branch back."""
+    """Push the commit, never backwards and never over somebody else's; read the branch back. What
+    `redact` finds in it is not pushed."""
     try:
-        return await _publish(handover, mirror, order, sha, message)
+        return await _publish(handover, mirror, order, sha, message, redact)
     except WorkspaceFailed as failure:
         problem = f"{sha[:12]} is not on GitHub: {failure} {_where(handover, sha)}"
         if not isinstance(failure, _Diverged):
@@ -54,7 +82,12 @@ async def publish(
 
 
 async def _publish(
-    handover: Handover, mirror: Mirror, order: CheckoutOrder, sha: str, message: str
+    handover: Handover,
+    mirror: Mirror,
+    order: CheckoutOrder,
+    sha: str,
+    message: str,
+    redact: Redactor,
 ) -> Published:
     heads = await mirror.refresh(order.default_branch, order.branch)
     there, default = heads.get(order.branch), heads[order.default_branch]
@@ -64,10 +97,12 @@ async def _publish(
             await handover.note(pushed=there)
             return Published(there, is_pushed=True)  # somebody went on from it
         sha = await _merged(handover, order, sha, there)
-    refused: dict[bytes, Entry] = {}
+    directory = handover.place.handover
+    refused = _Refused({}, await _secrets(handover, sha, default, there, redact))
     if not order.is_squadrons_own:
-        directory = handover.place.handover
-        refused = await refused_changes(handover.git, directory, sha, default, there)
+        refused.protected.update(
+            await refused_changes(handover.git, directory, sha, default, there)
+        )
     if not refused and not is_lesser:
         try:
             return await _push(handover, mirror, order, sha, there)
@@ -75,6 +110,14 @@ async def _publish(
             if not _WORKFLOWS_REFUSED.search(failure.said):
                 raise
     return await _push_lesser(handover, mirror, order, sha, (there, default), message, refused)
+
+
+async def _secrets(
+    handover: Handover, sha: str, default: str, there: str | None, redact: Redactor
+) -> Withheld:
+    git, directory = handover.git, handover.place.handover
+    known = there or await merge_base(git, directory, default, sha)
+    return await SecretSearch(git, directory, redact).withheld(sha, known, default)
 
 
 async def _merged(handover: Handover, order: CheckoutOrder, sha: str, there: str) -> str:
@@ -109,7 +152,7 @@ async def _push_lesser(
     sha: str,
     heads: tuple[str | None, str],
     message: str,
-    refused: dict[bytes, Entry],
+    refused: "_Refused",
 ) -> Published:
     """Push the content but for the refused changes.
 
@@ -123,12 +166,12 @@ async def _push_lesser(
     merged = await merge_base(git, directory, default, sha)
     if not await handover.is_ancestor(merged, parent):
         parents.append(merged)  # what the agent has merged of the default branch
-    tree = await tree_without(git, directory, sha, refused)
+    tree = await tree_without(git, directory, sha, refused.paths)
     lesser = parent
     if len(parents) > 1 or tree != await handover.tree_of(parent):
         lesser = await handover.commit(order, message, tree, *parents)
     problem = ""
-    if refused:
+    if refused.paths:
         patch = handover.place.refused_patch
         await git(
             directory,
@@ -136,7 +179,7 @@ async def _push_lesser(
             *(lesser, sha, "--"),
         )
         problem = (
-            f"{refused_words(sorted(refused))} They are in {patch} (`git apply` makes them); "
+            f"{refused.words} They are in {patch} (`git apply` makes them); "
             f"everything is in {sha[:12]}. {_where(handover, sha)}"
         )
     published = await _push(handover, mirror, order, lesser, there)

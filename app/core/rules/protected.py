@@ -26,8 +26,13 @@ def is_protected(path: bytes) -> bool:
 
 
 def refused_words(paths: Sequence[bytes]) -> str:
-    """The sentence about changes that were kept off the branch."""
+    """The sentence about changes of protected paths that were kept off the branch."""
+    named = named_paths(paths)
+    return f"Agents may not change {SHOWN}: their changes of {named} are not on the branch."
+
+
+def named_paths(paths: Sequence[bytes]) -> str:
+    """Paths for people, the first `MOST_NAMED` of them."""
     named = ", ".join(f"`{path.decode(errors='replace')}`" for path in paths[:MOST_NAMED])
     more = len(paths) - MOST_NAMED
-    others = f" and {more} more" if more > 0 else ""
-    return f"Agents may not change {SHOWN}: their changes of {named}{others} are not on the branch."
+    return f"{named} and {more} more" if more > 0 else named

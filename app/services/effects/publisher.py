@@ -19,7 +19,6 @@ from app.core.effects.wanted import (
     may_edit,
     wanted,
 )
-from app.core.text.redact import redact
 from app.core.words import messages
 from app.core.words.report import Report, report
 from app.ports import (
@@ -168,7 +167,7 @@ class Publisher:
         """The one comment, edited in place and not too often."""
         agent, github = view.agent, self._github(view.agent)
         repository = repository_of(agent)
-        body = redact(messages.progress_comment(view))
+        body = messages.progress_comment(view)
         content = digest(body)
         if effect.content == content:
             return as_written(effect)
@@ -206,7 +205,7 @@ class Publisher:
                     branch=agent.branch,
                     base=agent.default_branch,
                     title=messages.pull_request_title(agent),
-                    body=redact(messages.pull_request_body(view)),
+                    body=messages.pull_request_body(view),
                 )
             except Refused:  # one that was in flight when a process died may have landed now
                 pull = await self._own_pull_request(agent)
@@ -244,7 +243,7 @@ class Publisher:
         own = next((issue for issue in issues if sign in issue.body), None)
         if own is not None:
             if effect.number is not None:
-                body = redact(messages.escalation_body(view))
+                body = messages.escalation_body(view)
                 await github.edit_issue(repository, own.number, body=body)
             return done(effect, own, own.url, now, head=agent.sha)
         shared = next((issue for issue in issues if issue.is_open), None)
@@ -254,7 +253,7 @@ class Publisher:
         posted = await github.open_issue(
             repository,
             messages.escalation_title(agent),
-            redact(messages.escalation_body(view)),
+            messages.escalation_body(view),
             tuple(dict.fromkeys((NEEDS_HUMAN, *rules.labels))),
             rules.assignees,
         )
@@ -271,7 +270,7 @@ class Publisher:
         sign = marker(view.agent.id, EffectName.ISSUE)
         github = self._github(view.agent)
         found = await github.comments(repository, shared.number, sign)
-        words = redact(messages.escalation_section(view))
+        words = messages.escalation_section(view)
         if not found:
             posted = await github.comment(repository, shared.number, words)
         elif effect.number is None:
@@ -309,7 +308,7 @@ class Publisher:
             case _:
                 assert_never(decision)
         failed = replace(
-            effect, state=state, attempts=attempts, error=redact(str(error)), due_at=due
+            effect, state=state, attempts=attempts, error=self._world.redact(str(error)), due_at=due
         )
         await self._world.store.save_effect(agent.id, failed)
         self._log(agent, failed)

@@ -33,7 +33,6 @@ from app.core.agents.lifecycle import Signal, State
 from app.core.effects.triage import taken_along
 from app.core.steering.blockers import circle
 from app.core.steering.feedback import conflict_stays_words, was_told_of_a_conflict
-from app.core.text.redact import redact
 from app.ports import Changes, KeptWork, Work
 from app.services.money.funding import Money
 from app.services.moves import limit_log as limitlog
@@ -372,4 +371,4 @@ def _said_before(history: Sequence[AgentEvent]) -> str:
 
 
 def _bounded(text: str) -> str:
-    return redact(text)[:MOST_SUMMARY_CHARACTERS]
+    return text[:MOST_SUMMARY_CHARACTERS]

@@ -5,7 +5,6 @@ from datetime import datetime
 from app.core.agents.agent import Agent
 from app.core.agents.events import Kept
 from app.core.rules.plan import RoleKind
-from app.core.text.redact import redact
 from app.ports import GitHubFailed, KeptWork, WorkspaceFailed
 from app.services.world import World, checkout_order
 
@@ -47,7 +46,7 @@ def taken_out(kept: KeptWork, at: datetime) -> Kept:
         at=at,
         sha=kept.verified,
         pushed=kept.is_pushed,
-        problem=redact(kept.problem),
+        problem=kept.problem,
         commits=kept.commits,
         diff=kept.diff,
     )

@@ -35,7 +35,7 @@ from app.core.agents.loops import call_key, error_key, result_key
 from app.core.breaker.verdict import Answer, Verdict, decide, is_affordable
 from app.core.money import PriceOf
 from app.core.rules.plan import RoleKind
-from app.core.text.redact import redact
+from app.core.text.redact import Redactor
 from app.ports import (
     Clock,
     ModelRequest,
@@ -91,6 +91,7 @@ class BreakerGate:
         workspace: Workspace,
         parse: ParseShell,
         price_of: PriceOf,
+        redact: Redactor,
         clock: Clock,
     ) -> None:
         self._agent = agent
@@ -102,6 +103,7 @@ class BreakerGate:
         self._parse = parse
         self._price_of = price_of
         self._clock = clock
+        self.redact = redact
         self._lock = asyncio.Lock()
         self._running: dict[str, _Running] = {}
         self._untold: list[str] = []
@@ -122,6 +124,7 @@ class BreakerGate:
             workspace=world.workspace,
             parse=world.parse,
             price_of=world.price_of,
+            redact=world.redact,
             clock=world.clock,
         )
 
@@ -177,8 +180,8 @@ class BreakerGate:
         ask = ToolAsked(
             at=self._clock.now(),
             call=call.id,
-            tool=call.tool[:100],
-            what=_in_short(call.args),
+            tool=self.redact(call.tool, 100),
+            what=self._in_short(call.args),
             suite=asked,
             kind=call.kind,
             key=call_key(call.tool, call.args),
@@ -191,8 +194,10 @@ class BreakerGate:
 
     async def _read_only(self, call: ToolCall) -> Verdict:
         """Whatever tools a runtime offers, a reviewer changes and runs nothing."""
-        what, reason = _in_short(call.args), "This role reads; it changes and runs nothing."
-        denied = ToolDenied(at=self._clock.now(), tool=call.tool[:100], what=what, reason=reason)
+        what, reason = self._in_short(call.args), "This role reads; it changes and runs nothing."
+        denied = ToolDenied(
+            at=self._clock.now(), tool=self.redact(call.tool, 100), what=what, reason=reason
+        )
         await self.record_or_drop([denied])
         return Verdict(Answer.DENY, reason)
 
@@ -208,7 +213,7 @@ class BreakerGate:
             ok=result.ok,
             outcome=outcome,
             fingerprint=await self._fingerprint() if suite else None,
-            failures="" if passed else redact(_last_line(result.output)),
+            failures="" if passed else self._failures(result.output),
             result=result_key(result.ok, result.exit_code, result.output, waits=running.waits),
             error="" if result.ok or suite is not None else error_key(result.output),
             changed=result.ok and call.kind is ToolKind.WRITE,
@@ -399,16 +404,15 @@ class BreakerGate:
             },
         )
 
+    def _in_short(self, args: Mapping[str, object]) -> str:
+        """The command line, or the path: what a person wants to see of a call."""
+        for key in ("command", "path"):
+            value = args.get(key)
+            if isinstance(value, str):
+                return self.redact(value, MOST_WHAT_CHARACTERS)
+        return self.redact(json.dumps(dict(args), default=str), MOST_WHAT_CHARACTERS)
 
-def _in_short(args: Mapping[str, object]) -> str:
-    """The command line, or the path: what a person wants to see of a call."""
-    for key in ("command", "path"):
-        value = args.get(key)
-        if isinstance(value, str):
-            return redact(value)[:MOST_WHAT_CHARACTERS]
-    return redact(json.dumps(dict(args), default=str))[:MOST_WHAT_CHARACTERS]
-
-
-def _last_line(output: str) -> str:
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[-1][:MOST_FAILURES_CHARACTERS] if lines else ""
+    def _failures(self, output: str) -> str:
+        """The last line that says something."""
+        lines = [line.strip() for line in output.splitlines() if line.strip()]
+        return self.redact(lines[-1], MOST_FAILURES_CHARACTERS) if lines else ""

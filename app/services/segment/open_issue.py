@@ -10,7 +10,6 @@ from typing import Final
 from app.core.agents.agent import Agent
 from app.core.effects import opened_issues as opened
 from app.core.effects.wanted import NEEDS_HUMAN, escalation_marker
-from app.core.text.redact import redact
 from app.ports import GitHubFailed, IssueProposal, Repository, ToolResult
 from app.services.world import World, repository_of
 
@@ -28,14 +27,16 @@ class Opening:
 
     async def open(self, agent: Agent, proposal: IssueProposal) -> ToolResult:
         """Open the issue, find it again, or ask a human instead; the agent is told which."""
-        here = repository_of(agent)
+        here, proposal = repository_of(agent), self._world.redact.within(proposal)
         try:
             async with self._world.exclusive(f"opening:{here.full_name}"):
                 number = await self._opened(agent, here, proposal)
         except _TooMuch as too_much:
             return _result(opened.refused_words(str(too_much)), ok=False)
         except GitHubFailed as error:
-            return _result(f"GitHub did not take the issue: {redact(str(error))}", ok=False)
+            return _result(
+                f"GitHub did not take the issue: {self._world.redact(str(error))}", ok=False
+            )
         return _result(f"Opened as #{number}. A person has to label it before anybody works on it.")
 
     async def _opened(self, agent: Agent, here: Repository, proposal: IssueProposal) -> int:
@@ -64,11 +65,10 @@ class Opening:
         if why:
             await self._ask_a_human(agent, here, proposal, why)
             raise _TooMuch(why)
-        title, body = redact(proposal.title), redact(proposal.body)
         posted = await github.open_issue(
             here,
-            opened.opened_title(title),
-            opened.opened_body(agent, depth, proposal.title, body),
+            opened.opened_title(proposal.title),
+            opened.opened_body(agent, depth, proposal.title, proposal.body),
             (),
             (),
         )
@@ -91,7 +91,7 @@ class Opening:
         github, rules = self._world.github, agent.assignment.escalation
         head = escalation_marker(agent.repository_id, agent.id.issue)
         sign = opened.asks_marker(agent)
-        words = redact(opened.asks_section(agent, proposal.title, proposal.body, why))
+        words = opened.asks_section(agent, proposal.title, proposal.body, why)
         log.warning("an agent may not open an issue: %s", why, extra={"agent": str(agent.id)})
         async with self._world.exclusive(f"effects:{here.full_name}#{agent.id.issue}"):
             issues = await github.marked_issues(here, NEEDS_HUMAN, head)

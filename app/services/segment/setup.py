@@ -10,7 +10,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import HostRefused, SetUp
-from app.core.text.redact import redact
+from app.core.text.redact import Redactor
 from app.ports import Checkout, CheckoutOrder, Ended, RefusedHost, SetupOrder
 from app.services.segment.gate import BreakerGate
 from app.services.world import World, environment
@@ -70,7 +70,8 @@ class SettingUp:
             )
             await self._tell(prepared.refused)
             if prepared.ended.exit_code != 0 or prepared.ended.excess:
-                return f"{what} {_failed_words(prepared.ended)}{_refused_words(prepared.refused)}"
+                failed = _failed_words(prepared.ended, self.world.redact)
+                return f"{what} {failed}{_refused_words(prepared.refused)}"
         if what_to_keep is not None and begun:
             await self._keep(what_to_keep, begun)
         return ""
@@ -109,7 +110,7 @@ class SettingUp:
         except OSError as error:
             why = str(error)
         if why:
-            self._say("what a setup made is not kept: %s", redact(why))
+            self._say("what a setup made is not kept: %s", self.world.redact(why))
 
     async def _tell(self, refused: Sequence[RefusedHost]) -> None:
         now = self.world.clock.now()
@@ -142,14 +143,14 @@ def _commands(agent: Agent) -> Iterator[tuple[str, Sequence[str]]]:
         yield f"`{SCRIPT}`", ["bash", "-e", "-o", "pipefail", "-c", script, SCRIPT]
 
 
-def _failed_words(ended: Ended) -> str:
+def _failed_words(ended: Ended, redact: Redactor) -> str:
     if ended.excess:
         how = f"took too much of the disk. {ended.excess} Its output"
     elif ended.exit_code is None:
         how = f"did not end within {SETUP_SECONDS:.0f} s"
     else:
         how = f"ended with exit code {ended.exit_code}"
-    return f"{how}: {redact(ended.output.strip()[-SETUP_OUTPUT_CHARACTERS:])}"
+    return f"{how}: {redact.tail(ended.output.strip(), SETUP_OUTPUT_CHARACTERS)}"
 
 
 def _refused_words(refused: Sequence[RefusedHost]) -> str:

@@ -21,7 +21,6 @@ from app.core.agents.events import (
     Tripped,
 )
 from app.core.agents.lifecycle import Signal
-from app.core.text.redact import redact
 from app.ports import Changes, Idle, Report, ReportedBlocked, ReportedComplete, ReviewSubmitted
 from app.services.segment.supervision import Died, Ended, Failed, Result, Stop, Stopped
 
@@ -133,7 +132,7 @@ def _failure(cause: Cause, reason: str, now: datetime) -> Trip:
         maximum=None,
         layer=Layer.HOOK,
         at=now,
-        reason=redact(reason),
+        reason=reason,
     )
 
 
@@ -143,4 +142,4 @@ def _ended(summary: str, why: str, now: datetime, *last: AgentEvent) -> list[Age
 
 
 def _bounded(text: str) -> str:
-    return redact(text)[:MOST_ANSWER_CHARACTERS]
+    return text[:MOST_ANSWER_CHARACTERS]

@@ -22,7 +22,6 @@ from app.core.budgets.ledger import Insufficient
 from app.core.limits import LEAST_USD, Limits
 from app.core.money import nanousd, usd
 from app.core.rules.plan import RepositoryPlan
-from app.core.text.redact import redact
 from app.ports import (
     Changes,
     Delegation,
@@ -151,7 +150,7 @@ class SubAgents:
         self, parent: Agent, asked: Delegation
     ) -> tuple[RepositoryPlan, Assignment]:
         """What the role says as of now. Raises `NotStarted`; may raise `GitHubFailed`."""
-        text = redact(asked.prompt.strip())
+        text = self._world.redact(asked.prompt.strip())
         if not text:
             raise NotStarted("`prompt` is empty: say what the sub-agent has to do.")
         reading = await self._plans.of(repository_of(parent))

@@ -8,7 +8,7 @@ it besides its own limits, is its `Setting`: a segment has a clone, a sub-agent 
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, Protocol
@@ -19,7 +19,6 @@ from app.core.breaker.clocks import seconds_left
 from app.core.breaker.raises import left_to_grant
 from app.core.breaker.verdict import LimitUse, amount_words, usage
 from app.core.limits import CATALOGUE, LimitName
-from app.core.text.redact import redact
 from app.core.words import prompts
 from app.ports import (
     Clock,
@@ -142,7 +141,11 @@ class Stretch:
         self._session: Session | None = None
 
     async def run(self) -> Result:
-        """Work until something ends it. Nothing that it started is left running afterwards."""
+        """Work until something ends it. Nothing that it started is left running afterwards, and
+        no secret of the installation is in what the agent said."""
+        return self._gate.redact.within(await self._run())
+
+    async def _run(self) -> Result:
         work = asyncio.create_task(self._work(), name=f"work {self._agent.id}")
         watch = asyncio.create_task(self._watch(), name=f"watch {self._agent.id}")
         try:
@@ -212,22 +215,22 @@ class Stretch:
 
     async def _note(self, end: TurnEnd) -> None:
         """A report is in the log before anything is done about it."""
-        now = self._clock.now()
+        now, end = self._clock.now(), self._gate.redact.within(end)
         match end:
             case ReportedComplete(summary=text):
-                report = Reported(at=now, tool=ClosingTool.REPORT_COMPLETE, text=redact(text))
+                report = Reported(at=now, tool=ClosingTool.REPORT_COMPLETE, text=text)
             case ReviewSubmitted(summary=text, comments=comments):
                 report = Reported(
                     at=now,
                     tool=ClosingTool.SUBMIT_REVIEW,
-                    text=redact(text),
-                    comments=tuple(replace(each, body=redact(each.body)) for each in comments),
+                    text=text,
+                    comments=comments,
                 )
             case ReportedBlocked(reason=text, blocked_by=blockers):
                 report = Reported(
                     at=now,
                     tool=ClosingTool.REPORT_BLOCKED,
-                    text=redact(text),
+                    text=text,
                     blocked_by=blockers,
                 )
             case IncreaseRequested():
@@ -251,7 +254,7 @@ class Stretch:
             reason=f"The agent asks for more of {asked.limit}: it used {figures}.",
             asks=True,
             amount=asked.amount,
-            evidence=redact(asked.evidence)[:MOST_EVIDENCE_CHARACTERS],
+            evidence=asked.evidence[:MOST_EVIDENCE_CHARACTERS],
         )
 
     def _uses(self) -> Sequence[LimitUse]:

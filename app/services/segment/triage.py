@@ -13,7 +13,6 @@ from app.core.effects.triage import (
     issues_of,
 )
 from app.core.rules.plan import RoleKind
-from app.core.text.redact import redact
 from app.ports import ToolResult, Triage
 from app.services.moves.closing import Closing
 from app.services.segment.gate import BreakerGate
@@ -79,7 +78,7 @@ class Proposals:
             issue=triage.issue,
             role=triage.role,
             labels=triage.labels,
-            why=redact(triage.why),
+            why=self._world.redact(triage.why),
         )
         await self._gate.note(proposed)
         return ToolResult(True, None, f"Noted for #{triage.issue}.")

@@ -21,7 +21,6 @@ from app.core.rules.trust import Permission, Sender
 from app.core.steering.asks import is_answered, still_counts
 from app.core.steering.concerns import branch_name, head_of_pull_request
 from app.core.steering.ownership import LABEL_TRIGGER, RETRY_TRIGGER, is_withdrawn
-from app.core.text.redact import redact
 from app.core.words.messages import cannot_start
 from app.core.words.refusals import (
     ARCHIVED,
@@ -322,7 +321,7 @@ class Starting:
         """Log and keep why it is not started; whether that is news."""
         name, login = repository.full_name, order.by.login
         at = order.at or self._world.clock.now()
-        why = redact(why)[:MOST_REASON_CHARACTERS]
+        why = self._world.redact(why, MOST_REASON_CHARACTERS)
         start = StartRefused(name, issue, order.role, why, login, at, at, 1)
         is_news = await self._world.store.note_refused(start, is_asked=not order.is_found)
         where = {"repository": name, "issue": issue, "role": order.role}
