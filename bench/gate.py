@@ -155,7 +155,7 @@ async def _gates(store: SqlStore) -> list[BreakerGate]:
                 parse=partial(parse, pipefail=True),
                 price_of=lambda model, at: None,
                 redact=Redactor(),
-            clock=clock,
+                clock=clock,
             )
         )
     return gates
