@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core.agents.lifecycle import State
-from app.core.text.redact import LEAST_LETTERS, MASK, Redactor, found_in, redact, redact_tail
+from app.core.text.redact import MASK, Redactor, redact, redact_tail
+from app.core.text.secrets import LEAST_LETTERS, found_in
 
 BASE64URL = string.ascii_letters + string.digits + "-_"
 SHORT_TOKEN = "ghs_" + "16C7e42F292c6912E7710c838347Ae178B4a"

@@ -13,6 +13,8 @@ from tests.mutation.mutants import Mutant, mutants_of
 from tests.mutation.reach import PURE
 from tests.mutation.report import reasons
 
+pytestmark = pytest.mark.full
+
 
 def pure_files() -> list[Path]:
     """Everywhere that faults are planted."""

@@ -87,9 +87,9 @@ class Connection:
         return {key: self._clean(key, value) for key, value in document.items()}
 
     def _clean(self, key: str, value: object) -> object:
+        if key in READ_BY_PEOPLE:
+            return self._redact.within(value)
         match value:
-            case str() if key in READ_BY_PEOPLE:
-                return self._redact(value)
             case dict():
                 return self._without_secrets(value)
             case list():

@@ -21,7 +21,7 @@ from app.adapters.workspace.places import (
     locked,
     mirror_path,
 )
-from app.adapters.workspace.publish import publish
+from app.adapters.workspace.publish import Publication
 from app.adapters.workspace.pull import fetch_bundle, pull
 from app.adapters.workspace.remote import Remote, TokenFor
 from app.core.text.redact import Redactor
@@ -264,7 +264,8 @@ class GitWorkspace:
         taken: Taken,
         message: str,
     ) -> KeptWork:
-        published = await publish(handover, mirror, order, taken.sha, message, self._redact)
+        publication = Publication(handover, mirror, order, self._redact)
+        published = await publication.publish(taken.sha, message)
         default = (await mirror.known_heads())[order.default_branch]
         git, directory = self._git, handover.place.handover
         base = await merge_base(git, directory, default, taken.sha)

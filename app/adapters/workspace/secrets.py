@@ -20,6 +20,8 @@ from app.ports import WorkspaceFailed
 
 BATCH_BYTES: Final = 4_000_000
 """Looked through at once; a larger file is a batch of its own."""
+MOST_GUILTY: Final = 200
+"""Each takes a search of its own; where there are more, nothing is pushed."""
 HEADER_BYTES: Final = 100
 """What git writes around an object."""
 _OBJECT: Final = re.compile(r"(?P<id>[0-9a-f]{40}) (?:blob|commit|tree) (?P<size>\d+)")
@@ -94,14 +96,21 @@ class SecretSearch:
         return objects
 
     async def _guilty(self, objects: Sequence[_Object]) -> dict[str, frozenset[str]]:
-        """Objects that hold a secret, and which."""
-        guilty = {}
-        for batch in _batches(objects):
-            if not await self._found(batch):
+        """Objects that hold a secret, and which: by halves, for most hold none. Raises
+        `WorkspaceFailed` above `MOST_GUILTY`."""
+        guilty = dict[str, frozenset[str]]()
+        left = [*_batches(objects)]
+        while left:
+            batch = left.pop()
+            if not (found := await self._found(batch)):
                 continue
-            for each in batch:
-                if found := await self._found([each]):
-                    guilty[each.id] = found
+            if len(batch) > 1:
+                half = len(batch) // 2
+                left += (batch[:half], batch[half:])
+                continue
+            guilty[batch[0].id] = found
+            if len(guilty) > MOST_GUILTY:
+                raise WorkspaceFailed(f"more than {MOST_GUILTY} files and messages hold a secret.")
         return guilty
 
     async def _told(self, changed: dict[bytes, Change]) -> frozenset[str]:
