@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.workspace import GitWorkspace, agent_directory
+from app.adapters.workspace import GitWorkspace, agent_directory, secrets
 from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, serving, workspaces
 
 MESSAGE = "Keep the work"
@@ -135,3 +135,16 @@ async def test_a_file_with_the_name_of_a_secret_is_withheld_too(
         remote.bare, "ls-tree", "-r", "--name-only", BRANCH
     )
     assert "webhook" not in kept.problem and "[redacted]" in kept.problem
+
+
+async def test_where_secrets_are_everywhere_nothing_is_pushed(
+    workspace: GitWorkspace, remote: GitRemote, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(secrets, "MOST_GUILTY", 3)
+    clone = (await workspace.prepare(ORDER)).directory
+    before = remote.head(BRANCH)
+    for number in range(5):
+        (clone / f"{number}.txt").write_text(f"{number}: {SECRET}")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert not kept.is_pushed and "more than 3 files and messages hold a secret" in kept.problem
+    assert remote.head(BRANCH) == before
