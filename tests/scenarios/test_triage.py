@@ -64,11 +64,11 @@ def until_answered(team: Squad, task: Task, words: str) -> str:
 
 
 def buttons(team: Squad, task: Task) -> list[str]:
-    """What can be pressed on the check, once there is one; REST does not tell, only the request
-    that made them."""
+    """What can be pressed on the newest check, once there is one; REST does not tell, only the
+    request that made them."""
     if not (checks := team.checks(task)):
         return []
-    [check] = checks
+    check = checks[0]
     sent = [
         one["request"]["actions"]
         for one in team.github.exchanges()
@@ -85,8 +85,8 @@ def _number(path: str) -> int | None:
 
 
 def presses(team: Squad, task: Task, button: str, by: str = "maria") -> None:
-    """Somebody presses a button of the role's check."""
-    [check] = team.checks(task)
+    """Somebody presses a button of the role's newest check."""
+    check = team.checks(task)[0]
     press = {"repository": task.repository, "check_run_id": check["id"], "user": by}
     team.github.orders("check_action", {**press, "identifier": button})
 
