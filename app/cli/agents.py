@@ -15,6 +15,7 @@ from app.adapters.store.codec import encode_event
 from app.adapters.store.store import SqlStore
 from app.cli.failing import fail
 from app.cli.registry import AsJson, agent_called, answered, open_registry, opened
+from app.cli.terminal import cell, say
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
 from app.core.agents.events import AgentEvent
 from app.core.breaker.verdict import figure
@@ -54,7 +55,7 @@ def agents(as_json: AsJson = False) -> None:
             "brakes": [brake_json(brake) for brake in shown.brakes],
             "last_pass": pass_json(shown.last_pass),
         }
-        typer.echo(json.dumps(content, indent=2))
+        say(json.dumps(content, indent=2))
         return
     named = [_name(each.report.agent) for each in shown.agents]
     table, longest = _table(
@@ -69,16 +70,16 @@ def agents(as_json: AsJson = False) -> None:
         trip = view.agent.trip
         notes = [trip.reason] if trip else []
         notes += refused_words(each.effects)
-        table.add_row(name, waits_words(view.agent), uses, "\n".join(notes))
+        table.add_row(*map(cell, (name, waits_words(view.agent), uses, "\n".join(notes))))
     _print(table, longest)
     if shown.not_started:
         _print(*_refusals(shown.not_started))
     if shown.dead_deliveries:
         _print(*_dead(shown.dead_deliveries))
     for brake in shown.brakes:
-        typer.echo(f"Nothing starts, and nobody works: {quoted(brake_words(brake), 500)}.")
+        say(f"Nothing starts, and nobody works: {quoted(brake_words(brake), 500)}.")
     if shown.last_pass is not None:
-        typer.echo(_pass_words(shown.last_pass))
+        say(_pass_words(shown.last_pass))
 
 
 def _pass_words(done: Pass) -> str:
@@ -97,7 +98,8 @@ def _refusals(starts: Sequence[StartRefused]) -> tuple[Table, int]:
     table, longest = _table("not started", posts, "why", "asked by", "at", "times")
     for post, start in zip(posts, starts, strict=True):
         why, by = quoted(start.reason, 500), quoted(start.by)
-        table.add_row(post, why, by, f"{start.at.astimezone(UTC):%Y-%m-%d %H:%M}", f"{start.times}")
+        at = f"{start.at.astimezone(UTC):%Y-%m-%d %H:%M}"
+        table.add_row(*map(cell, (post, why, by, at, f"{start.times}")))
     return table, longest
 
 
@@ -110,7 +112,7 @@ def _dead(deliveries: Sequence[DeadDelivery]) -> tuple[Table, int]:
         place = f"{told['repository']}#{told['issue']}" if told["issue"] else told["repository"]
         what = quoted(f"{each.delivery.event} {told['action'] or ''} {place} by {told['by']}")
         at = f"{each.at.astimezone(UTC):%Y-%m-%d %H:%M}"
-        table.add_row(each.delivery.id, what, quoted(each.reason, 500), at)
+        table.add_row(*map(cell, (each.delivery.id, what, quoted(each.reason, 500), at)))
     return table, longest
 
 
@@ -148,15 +150,15 @@ def explain(
     if as_json:
         events: list[Json] = [json.loads(encode_event(event)) for event in read.log]
         shown = explanation_json(read.report, events, read.effects, read.commands)
-        typer.echo(json.dumps(shown, indent=2))
+        say(json.dumps(shown, indent=2))
         return
     for line in story(read.report, read.log, read.effects):
-        typer.echo(line)
+        say(line)
     if read.commands:
-        typer.echo("\nWhat people told it")
+        say("\nWhat people told it")
     for told in read.commands:
         words = command_words(told.at, told.by, told.lines, is_refused=told.refused)
-        typer.echo(f"  {words}")
+        say(f"  {words}")
 
 
 @dataclass(frozen=True, slots=True)

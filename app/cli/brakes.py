@@ -10,6 +10,7 @@ from app.adapters.clock import SystemClock
 from app.adapters.store.store import SqlStore
 from app.cli.failing import fail
 from app.cli.registry import AsJson, answered, open_registry, opened
+from app.cli.terminal import say
 from app.core.agents.agent import Agent
 from app.core.agents.lifecycle import State
 from app.core.rules.brakes import Brake, Place, Scope
@@ -51,10 +52,10 @@ def pause(
         return
     present = next(each for each in brakes if each.place == place)
     if not is_new:
-        typer.echo(f"Nothing was changed: {brake_words(present)}.")
+        say(f"Nothing was changed: {brake_words(present)}.")
         return
-    typer.echo(f"Paused: {place_words(place)}.")
-    typer.echo(
+    say(f"Paused: {place_words(place)}.")
+    say(
         f"{at_work} at work now; they stop within 10 seconds, and their work is kept and pushed."
         f" Nothing starts until: squadron resume {_option(place)}"
     )
@@ -77,9 +78,9 @@ def resume(
     if as_json:
         _print(True, brakes)
         return
-    typer.echo(f"Resumed: {place_words(place)}. What was held goes on within seconds.")
+    say(f"Resumed: {place_words(place)}. What was held goes on within seconds.")
     for each in brakes:
-        typer.echo(f"Still: {brake_words(each)}{_how_to_lift(each)}")
+        say(f"Still: {brake_words(each)}{_how_to_lift(each)}")
 
 
 async def _pause(store: SqlStore, brake: Brake) -> tuple[bool, list[Brake], int, bool]:
@@ -109,7 +110,7 @@ def _is_known(place: Place, held: list[Agent]) -> bool:
 def _tell_unknown(place: Place) -> None:
     """It is done all the same: a place may be paused before its first agent."""
     words = f"no agent of {_option(place)} is known here: look at the spelling"
-    typer.echo(f"note: {words}; `squadron agents` lists them", err=True)
+    say(f"note: {words}; `squadron agents` lists them", err=True)
 
 
 def _place(repo: str | None, installation: int | None, everything: bool) -> Place:
@@ -156,4 +157,4 @@ def _option(place: Place) -> str:
 
 def _print(is_changed: bool, brakes: list[Brake]) -> None:
     shown = {"changed": is_changed, "brakes": [brake_json(each) for each in brakes]}
-    typer.echo(json.dumps(shown, indent=2))
+    say(json.dumps(shown, indent=2))

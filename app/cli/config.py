@@ -1,7 +1,6 @@
 """`squadron config`: what the service makes of configuration files, and what may be in them."""
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.table import Table
 from app.cli.directories import USAGE_ERROR, operator_of, reading_of, settings_of
 from app.cli.failing import fail
 from app.cli.runtimes import lacks
+from app.cli.terminal import cell, say
 from app.config.jsonschema import FileKind, json_schema
 from app.config.wording import did_you_mean
 from app.core.limits import Action, LimitName
@@ -55,11 +55,11 @@ def check(
             fail(f"there is no role {role}{did_you_mean(role, roles)}", USAGE_ERROR)
         roles = {name: plan for name, plan in roles.items() if name == role}
     for problem in reading.problems:
-        print(problem, file=sys.stderr)
+        say(str(problem), err=True)
     for lacking in _lacking({plan.runtime for plan in roles.values()}):
-        print(f"note: {lacking}", file=sys.stderr)
+        say(f"note: {lacking}", err=True)
     if as_json:
-        print(json.dumps(_as_json(roles, reading.problems), indent=2))
+        say(json.dumps(_as_json(roles, reading.problems), indent=2))
     else:
         _print_tables(roles)
     if reading.problems:
@@ -77,7 +77,7 @@ def schema(
     ] = "config",
 ) -> None:
     """Print a JSON Schema with which editors complete and check one kind of file."""
-    print(json.dumps(json_schema(file), indent=2))
+    say(json.dumps(json_schema(file), indent=2))
 
 
 def _lacking(runtimes: Set[str]) -> Iterator[str]:
@@ -121,10 +121,10 @@ def _as_json(roles: Mapping[str, RolePlan], problems: Sequence[ConfigProblem]) -
 def _print_tables(roles: Mapping[str, RolePlan]) -> None:
     console = Console()
     for name, plan in roles.items():
-        table = Table("limit", "value", "from", title=f"{name} ({_about(plan)})")
+        table = Table("limit", "value", "from", title=cell(f"{name} ({_about(plan)})"))
         for limit, shown in _shown_limits(plan).items():
             value = "off" if shown["value"] is None else str(shown["value"])
-            table.add_row(limit, value, _whence(shown))
+            table.add_row(cell(limit), cell(value), cell(_whence(shown)))
         console.print(table)
 
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Column, Table
-from rich.text import Text
 
 from app.adapters.clock import SystemClock
 from app.cli.registry import AsJson, answered, open_ledger, opened
+from app.cli.terminal import cell, say
 from app.core.breaker.verdict import money
 from app.core.money import usd
 from app.ports import Cost, CostsBy
@@ -30,12 +30,12 @@ def costs(
     found = answered(opened(open_ledger).costs(by, since))
     if as_json:
         shown = {"by": by.value, "costs": [_json(cost) for cost in found], "total": _total(found)}
-        typer.echo(json.dumps(shown, indent=2))
+        say(json.dumps(shown, indent=2))
         return
     table = Table(Column(by.value, overflow="fold"), "cost", "tokens in", "out", "agents")
     for cost in found:
         tokens = (str(cost.input_tokens), str(cost.output_tokens))
-        table.add_row(Text(cost.key), _words([cost]), *tokens, str(cost.agents))
+        table.add_row(cell(cost.key), _words([cost]), *tokens, str(cost.agents))
     console = Console()
     console.print(table)
     console.print(f"total: {_words(found)}", highlight=False)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import typer
 
 from app.adapters.shell import parse
+from app.cli.terminal import say
 from app.testruns import Suite, suite_of
 from app.testruns.shell_line import SHELL_TOOLS
 
@@ -28,9 +29,9 @@ def detect() -> None:
     """
     try:
         for answer in answers(sys.stdin):
-            typer.echo(json.dumps(answer, ensure_ascii=False))
+            say(json.dumps(answer))
     except MalformedCall as malformed:
-        typer.echo(str(malformed), err=True)
+        say(str(malformed), err=True)
         raise typer.Exit(MALFORMED) from malformed
 
 

@@ -4,9 +4,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-import typer
-
 from app.cli.failing import fail
+from app.cli.terminal import say
 from app.config.directory import UnreadableDirectory, read_directory
 from app.config.operator import OperatorConfig, OperatorReading, load_operator
 from app.config.repository import RepositoryReading, read_repository
@@ -44,7 +43,7 @@ def _squadron_in(directory: Path) -> Path:
     is_repository = (directory / ".git").exists()
     if directory.resolve().name == NAME or (holds_it and not is_repository):
         return directory
-    typer.echo(f"note: there is no {NAME} in {directory}: the built-in roles hold", err=True)
+    say(f"note: there is no {NAME} in {directory}: the built-in roles hold", err=True)
     return inner
 
 

@@ -26,6 +26,7 @@ from app.adapters.store.database import make_engine
 from app.bootstrap import key_problems, sandbox_trial
 from app.cli.registry import AsJson
 from app.cli.runtimes import lacks
+from app.cli.terminal import clean, say
 from app.config.operator import SandboxRules, load_operator
 from app.config.settings import PREFIX, Settings, SettingsError, load_settings
 from app.ports import GitHubFailed
@@ -53,20 +54,25 @@ class Check:
     """What to do about it; empty when nothing has to be done."""
 
 
+def _plain(text: str) -> str:
+    """Without markup, and without what a terminal obeys."""
+    return escape(clean(text))
+
+
 def doctor(as_json: AsJson = False) -> None:
     """Is this installation safe and complete? Ends with 1 if it is not."""
     checks = list(examined(os.environ))
     ok = all(check.ok for check in checks)
     if as_json:
         found = {"ok": ok, "checks": [asdict(check) for check in checks]}
-        typer.echo(json.dumps(found, indent=2))
+        say(json.dumps(found, indent=2))
     else:
         console = Console(soft_wrap=True, highlight=False)
         for check in checks:
             sign = "[green]ok[/green]" if check.ok else "[red]NO[/red]"
-            console.print(f"{sign}  {escape(check.name)}: {escape(check.message)}")
+            console.print(f"{sign}  {_plain(check.name)}: {_plain(check.message)}")
             if check.fix:
-                console.print(f"    [bold]{escape(check.fix)}[/bold]")
+                console.print(f"    [bold]{_plain(check.fix)}[/bold]")
     raise typer.Exit(0 if ok else 1)
 
 

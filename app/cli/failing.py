@@ -4,8 +4,10 @@ from typing import NoReturn
 
 import typer
 
+from app.cli.terminal import say
+
 
 def fail(message: str, code: int = 1) -> NoReturn:
     """Say it on stderr and end with `code`."""
-    typer.echo(message, err=True)
+    say(message, err=True)
     raise typer.Exit(code)

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from app.cli.failing import fail
+from app.cli.terminal import say
 
 FILE: Final = Path(".squadron", "config.yaml")
 
@@ -27,7 +28,7 @@ def init(
         fail(f"{target} is there already, and was left as it is: `squadron config check` reads it")
     except OSError as error:
         fail(f"{target} cannot be written: {error.strerror}")
-    typer.echo(
+    say(
         f"wrote {target}. Change what you like, `squadron config check {directory}`, and push it"
         " to the default branch."
     )

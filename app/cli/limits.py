@@ -10,6 +10,7 @@ from app.adapters.store.store import SqlStore
 from app.cli.directories import operator_of
 from app.cli.failing import fail
 from app.cli.registry import AsJson, answered, open_registry, opened
+from app.cli.terminal import say
 from app.core.agents.agent import Agent
 from app.core.history.adapting import Adapted
 from app.core.history.advice import role_lines, yaml_block
@@ -51,10 +52,10 @@ def suggest(
             "adapted": [_moved_json(where, each) for where, each in moved],
             "yaml": yaml_block(found),
         }
-        typer.echo(json.dumps(shown, indent=2))
+        say(json.dumps(shown, indent=2))
         return
     for line in _lines(found, moved):
-        typer.echo(line)
+        say(line)
 
 
 Moved = tuple[str, Adapted]

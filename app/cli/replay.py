@@ -18,6 +18,7 @@ from app.adapters.shell import parse
 from app.adapters.transcripts import TranscriptProblem, load
 from app.cli.directories import USAGE_ERROR, operator_of, reading_of
 from app.cli.failing import fail
+from app.cli.terminal import say
 from app.config.repository import read_repository
 from app.config.wording import did_you_mean
 from app.core.breaker.verdict import money
@@ -60,11 +61,11 @@ def replay(
         try:
             transcript = load(file, None if form == "auto" else Format(form))
         except TranscriptProblem as problem:
-            typer.echo(f"{file}:{problem.line}: {problem.message}", err=True)
+            say(f"{file}:{problem.line}: {problem.message}", err=True)
             failed = True
             continue
         except OSError as error:
-            typer.echo(f"{file}: cannot be read: {error.strerror}", err=True)
+            say(f"{file}: cannot be read: {error.strerror}", err=True)
             failed = True
             continue
         result = replayed(transcript, rules)
@@ -73,7 +74,7 @@ def replay(
             shown = _json(file, transcript, result)
             if other is not None:
                 shown["compared"] = _json(file, transcript, other)
-            typer.echo(json.dumps(shown, ensure_ascii=False))
+            say(json.dumps(shown))
         else:
             _print(file, transcript, result, other)
     if failed:
@@ -174,12 +175,10 @@ def _print(file: Path, transcript: Transcript, result: Replay, other: Replay | N
     counted = result.spent.tool_calls
     uncounted = result.tool_calls - counted
     beside = f" and {uncounted} that count for nothing (denied, or to close)" if uncounted else ""
-    typer.echo(
-        f"{file} ({transcript.format}): {result.events} events, {counted} tool calls{beside}"
-    )
+    say(f"{file} ({transcript.format}): {result.events} events, {counted} tool calls{beside}")
     _indented(_lines(transcript, result))
     if other is not None:
-        typer.echo("  compared:")
+        say("  compared:")
         _indented(_lines(transcript, other), "    ")
         _indented([_difference(result, other)])
 
@@ -190,7 +189,7 @@ def _indented(lines: Iterable[str], indent: str = "  ") -> None:
     for line in lines:
         more = indent + " " * (len(line) - len(line.lstrip()))
         for part in wrap(line.lstrip(), width - len(more) - 2, break_long_words=False):
-            typer.echo(more + part)
+            say(more + part)
             more = more if more.endswith("    ") else more + "  "
 
 

@@ -14,6 +14,7 @@ from app.adapters.store.store import SqlStore
 from app.adapters.workspace import agent_directory
 from app.cli.failing import fail
 from app.cli.registry import agent_called, answered, open_registry, opened
+from app.cli.terminal import say
 from app.config.settings import Settings, SettingsError, load_settings
 from app.core.agents.agent import AgentId
 from app.core.agents.events import AgentEvent
@@ -63,7 +64,7 @@ def export(
     except OSError as error:
         why = "it is there already" if isinstance(error, FileExistsError) else error.strerror
         fail(f"{output} could not be written: {why}")
-    typer.echo(f"{len(lines)} lines written to {output}", err=True)
+    say(f"{len(lines)} lines written to {output}", err=True)
 
 
 async def _found(store: SqlStore, wanted: AgentId) -> tuple[AgentId, Sequence[AgentEvent]] | None:
@@ -79,7 +80,7 @@ def _conversation(settings: Settings, agent: AgentId) -> list[Json]:
     try:
         return list(conversation_lines(directory))
     except FileNotFoundError:
-        typer.echo(
+        say(
             f"no conversation of {agent} is kept in {settings.data_dir}: it had none, it worked on"
             " another machine, or it ended more than 30 days ago. The event log follows.",
             err=True,
@@ -100,7 +101,7 @@ def _secrets() -> tuple[str, ...]:
     try:
         settings = load_settings(os.environ)
     except SettingsError:
-        typer.echo(
+        say(
             "the secrets of this installation cannot be read here: only what looks like a secret is"
             " taken out",
             err=True,

@@ -21,6 +21,7 @@ from app.cli.directories import settings_of
 from app.cli.failing import fail
 from app.cli.registry import open_registry
 from app.cli.runtimes import lacks
+from app.cli.terminal import cell
 from app.core.agents.lifecycle import State
 from app.core.breaker.verdict import LimitUse, figure
 from app.core.rules.plan import RuntimeName
@@ -172,7 +173,7 @@ def _conclude(console: Console, seen: list[Seen], wrong: list[str]) -> None:
         trip = each.report.agent.trip
         end = f"stopped by the {trip.layer}: {trip.reason}" if trip else "done"
         line = f"  {each.report.agent.id}: {each.report.agent.state}, {end}"
-        console.print(line, soft_wrap=True)
+        console.print(cell(line), soft_wrap=True)
         console.print(f"    {each.issue['html_url']}")
         for issue in each.escalations:
             console.print(f"    needs a human: {issue['html_url']}")

@@ -18,6 +18,7 @@ from app.adapters.github.registration import NewApp, convert
 from app.cli.failing import fail
 from app.cli.setup.files import AppFiles, CannotKeep
 from app.cli.setup.page import NOTHING_WRITTEN, Means, Registration
+from app.cli.terminal import say
 from app.config.settings import SettingsError, git_url_of, load_local_settings
 from app.core.github.registration import LIFE, Begun, Order, organization_login, webhook_address
 
@@ -94,7 +95,7 @@ def setup(
             files,
             api_url,
             clock,
-            partial(typer.echo, err=True),
+            partial(say, err=True),
         ),
     )
     with listener:
@@ -123,7 +124,7 @@ async def served(
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    typer.echo(
+    say(
         f"Open {registration.address}/ in a browser on this machine, within"
         f" {within.total_seconds() / 60:.0f} minutes. Ctrl-C ends this without an App."
     )
@@ -139,9 +140,9 @@ async def served(
     for task in waiting:
         task.cancel()
     if not done:
-        typer.echo(f"The time is over. {NOTHING_WRITTEN} Start again when you like.", err=True)
+        say(f"The time is over. {NOTHING_WRITTEN} Start again when you like.", err=True)
     elif registration.app is None and not registration.over.is_set():
-        typer.echo(f"Ended. {NOTHING_WRITTEN}", err=True)
+        say(f"Ended. {NOTHING_WRITTEN}", err=True)
     return registration.app
 
 
@@ -152,7 +153,7 @@ def _new_state() -> str:
 
 def _tell_next_steps(app: NewApp, files: AppFiles) -> None:
     environment = shlex.quote(str(files.environment))
-    typer.echo(
+    say(
         f"Registered {app.page}, which belongs to {app.owner}. Written, for you alone to read:\n"
         f"  {files.key}\n  {files.secret}\n  {files.environment}\n"
         "Next:\n"
