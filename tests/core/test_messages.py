@@ -79,7 +79,7 @@ def test_a_review_that_github_refuses_is_no_review_that_was_submitted() -> None:
     assert check_title(refused) == "The review could not be posted: 403: no."
     comment = progress_comment(refused)
     assert "[ ] review submitted" in comment
-    assert "What it says:\n\nWrong.\n\n- `a.py`, line 1: Why?" in comment
+    assert "What it says:\n\n> Wrong.\n\n- `a.py`, line 1: Why?" in comment
     assert check_conclusion(shown) == "success"
     assert check_conclusion(shown, refused.review_refused) == "failure"
 

@@ -36,7 +36,7 @@ def test_comments_stand_on_their_lines_or_in_the_summary() -> None:
 
 def test_a_review_without_a_stray_comment_has_no_list_of_them() -> None:
     assert composed(ID, "It works.", [], LINES).body == (
-        f"{marker(ID, EffectName.REVIEW)}\n\n[squadron:pr-review] Review\n\nIt works.\n\n"
+        f"{marker(ID, EffectName.REVIEW)}\n\n[squadron:pr-review] Review\n\n> It works.\n\n"
         "<sub>A comment, no approval: people decide.</sub>"
     )
     assert "\n\n\n" not in composed(ID, "", [], LINES).body
@@ -53,9 +53,9 @@ def test_what_is_too_long_or_too_much_is_cut() -> None:
 def test_a_review_that_is_not_posted_is_whole_within_its_bound() -> None:
     comments = [LineComment("a.py", 2, "Wrong, @mona."), LineComment("b.py", 5, "Too slow.")]
     assert unposted("It works.", comments) == (
-        "It works.\n\n- `a.py`, line 2: Wrong, @\u200bmona.\n- `b.py`, line 5: Too slow."
+        "> It works.\n\n- `a.py`, line 2: Wrong, @\u200bmona.\n- `b.py`, line 5: Too slow."
     )
-    assert unposted("It works.", []) == "It works."
+    assert unposted("It works.", []) == "> It works."
     long = unposted("z" * 30_000, [LineComment("a.py", 1, "z" * 9_000)] * 60)
     assert MOST_UNPOSTED_CHARACTERS - 1 <= len(long) <= MOST_UNPOSTED_CHARACTERS == 40_000
 

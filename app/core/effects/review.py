@@ -11,7 +11,7 @@ from typing import Final
 from app.core.agents.agent import AgentId, EffectName
 from app.core.agents.events import LineComment
 from app.core.effects.wanted import marker
-from app.core.text.markdown import MOST_TEXT, cut, defused, in_one_line
+from app.core.text.markdown import MOST_TEXT, cut, defused, in_one_line, quoted
 from app.core.text.redact import redact
 
 MOST_COMMENTS: Final = 50
@@ -34,13 +34,13 @@ class Review:
 
 
 def composed(agent: AgentId, summary: str, comments: Sequence[LineComment], lines: Lines) -> Review:
-    """The review of an agent, bounded, defused and redacted; no comment is lost."""
+    """The review of an agent, bounded, quoted and redacted; no comment is lost."""
     on_lines = [each for each in comments if each.line in lines.get(each.path, frozenset())]
     elsewhere = [each for each in comments if each not in on_lines]
     parts = [
         marker(agent, EffectName.REVIEW),
         f"[squadron:{agent.role}] Review",
-        defused(redact(summary)[:MOST_SUMMARY_CHARACTERS]),
+        quoted(redact(summary, most=MOST_SUMMARY_CHARACTERS)),
         _listed(elsewhere),
         "<sub>A comment, no approval: people decide.</sub>",
     ]
@@ -53,8 +53,8 @@ def composed(agent: AgentId, summary: str, comments: Sequence[LineComment], line
 
 
 def unposted(summary: str, comments: Sequence[LineComment]) -> str:
-    """The text of a review that GitHub does not take, bounded, defused and redacted."""
-    parts = [defused(redact(summary)[:MOST_SUMMARY_CHARACTERS]), _items(comments)]
+    """The text of a review that GitHub does not take, bounded, quoted and redacted."""
+    parts = [quoted(redact(summary, most=MOST_SUMMARY_CHARACTERS)), _items(comments)]
     return cut("\n\n".join(part for part in parts if part), MOST_UNPOSTED_CHARACTERS)
 
 

@@ -15,6 +15,8 @@ _CLOSES: Final = re.compile(
     re.IGNORECASE,
 )
 """GitHub's words that close an issue when a pull request or a commit that says them is merged."""
+_LINE_BREAK: Final = re.compile(r"\r\n?|\n")
+"""What ends a line (CommonMark, "Line ending")."""
 _NOTHING: Final = "\u200b"
 """A space without width: nobody sees it, and GitHub no longer reads the word as its own."""
 
@@ -25,8 +27,10 @@ def cut(text: str, most: int) -> str:
 
 
 def defused(text: str) -> str:
-    """Words that others wrote, without the power to call people, hide text or close issues."""
-    calmed = _CALLS.sub(lambda found: found[0] + _NOTHING, text)
+    """Words that others wrote, without the power to call people, hide text or close issues, and
+    with one kind of line break."""
+    one_kind = _LINE_BREAK.sub("\n", text)
+    calmed = _CALLS.sub(lambda found: found[0] + _NOTHING, one_kind)
     return _CLOSES.sub(lambda found: found[0][0] + _NOTHING + found[0][1:], calmed)
 
 
@@ -37,11 +41,12 @@ def in_one_line(text: str) -> str:
 
 def said(text: str) -> str:
     """An agent's words behind a label: what is longer than a line must not swallow the rest."""
-    return defused(text) if "\n" not in text.strip() else f"\n\n{quoted(text.strip())}"
+    is_one_line = _LINE_BREAK.search(text.strip()) is None
+    return defused(text) if is_one_line else f"\n\n{quoted(text.strip())}"
 
 
 def quoted(text: str) -> str:
-    """An agent's words as a block quote."""
+    """An agent's words as a block quote: what they leave open, such as a fence, ends with it."""
     return "\n".join(f"> {line}".rstrip() for line in defused(text).splitlines())
 
 
