@@ -19,7 +19,8 @@ from app.cli.failing import fail
 from app.cli.listening import CannotListen, address_of, taken
 from app.config.settings import SettingsError, load_settings
 from app.core.text.redact import Redactor
-from app.web.application import Application
+from app.web.application import BODY_BYTES, Application
+from app.web.connections import Guests, bounds, protocol
 
 SERVER_FLAGS: Final[Mapping[str, Any]] = {
     "loop": "uvloop",
@@ -30,7 +31,6 @@ SERVER_FLAGS: Final[Mapping[str, Any]] = {
     "server_header": False,
     "proxy_headers": False,
     "backlog": 2_048,
-    "limit_concurrency": 1_000,
     "timeout_keep_alive": 30,
     "timeout_graceful_shutdown": 5,
 }
@@ -58,7 +58,8 @@ def serve(
     service = _built(redact, runs_agents=not no_worker, address=address_of(listeners[0]))
     gc.collect()
     gc.freeze()  # what was imported stays: looking through it again and again holds deliveries up
-    server = uvicorn.Server(uvicorn.Config(Application(service), **SERVER_FLAGS))
+    flags = {**SERVER_FLAGS, "http": protocol(Guests(bounds(), BODY_BYTES.get))}
+    server = uvicorn.Server(uvicorn.Config(Application(service), **flags))
     with suppress(KeyboardInterrupt):
         server.run([*listeners])
 

@@ -2,13 +2,14 @@
 
 import hmac
 import math
-from collections.abc import Callable
 from datetime import datetime
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, HTTPException, Security
-from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from fastapi.responses import JSONResponse
+from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.bootstrap import Service
 from app.core.agents.agent import Agent, AgentId
@@ -32,6 +33,8 @@ from app.services.views import (
 BY: Final = "api"
 """Who is named in the log when the API was told to raise a limit."""
 MOST_NOTE_CHARACTERS: Final = 10_000
+GUARDED: Final = ("/api", "/openapi.json")
+"""How paths begin that need the token."""
 
 
 class Resume(BaseModel):
@@ -61,34 +64,44 @@ def _agent_id(agent_id: str) -> AgentId:
 KnownId = Annotated[AgentId, Depends(_agent_id)]
 
 
-IsAdmin = Callable[[HTTPAuthorizationCredentials | None], None]
+class BearersOnly:
+    """ASGI: `/api` and its description are for the bearer of the operator's token. Others are
+    turned away before anything of their request is read."""
+
+    def __init__(self, app: ASGIApp, token: SecretStr) -> None:
+        self._app = app
+        self._wanted = token.get_secret_value().encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI entry."""
+        if scope["type"] != "http" or not _is_guarded(scope["path"]) or self._lets_in(scope):
+            await self._app(scope, receive, send)
+            return
+        refusal = JSONResponse(
+            {"detail": "a bearer token is needed: SQUADRON_ADMIN_TOKEN"},
+            401,
+            headers={"WWW-Authenticate": "Bearer"},
+        )
+        await refusal(scope, receive, send)
+
+    def _lets_in(self, scope: Scope) -> bool:
+        shown = dict(scope["headers"]).get(b"authorization", b"")
+        scheme, _, given = shown.partition(b" ")
+        is_equal = hmac.compare_digest(given.strip(), self._wanted)
+        return is_equal and scheme.lower() == b"bearer"
 
 
-def bearer_of(token: SecretStr) -> IsAdmin:
-    """A dependency that lets only the bearer of `token` in."""
-    wanted = token.get_secret_value().encode()
+def _is_guarded(path: str) -> bool:
+    return path.startswith(GUARDED)
+
+
+def router(service: Service) -> APIRouter:
+    """All routes below `/api`; `BearersOnly` stands before them."""
     bearer = HTTPBearer(auto_error=False, description="SQUADRON_ADMIN_TOKEN")
-
-    def is_admin(
-        given: Annotated[HTTPAuthorizationCredentials | None, Security(bearer)],
-    ) -> None:
-        shown = b"" if given is None else given.credentials.encode()
-        if not hmac.compare_digest(shown, wanted):
-            raise HTTPException(
-                401,
-                "a bearer token is needed: SQUADRON_ADMIN_TOKEN",
-                headers={"WWW-Authenticate": "Bearer"},
-            )
-
-    return is_admin
-
-
-def router(service: Service, is_admin: IsAdmin) -> APIRouter:
-    """All routes below `/api`, each only for whom `is_admin` lets in."""
     api = APIRouter(
         prefix="/api",
         tags=["agents"],
-        dependencies=[Depends(is_admin)],
+        dependencies=[Security(bearer)],
         responses={401: {"description": "No bearer token, or a wrong one"}},
     )
 

@@ -5,18 +5,22 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from fastapi import Depends, FastAPI, HTTPException, Request, Response
+from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from app.adapters.metrics import show_last_pass
 from app.bootstrap import Service
 from app.ports import StoreUnavailable
+from app.services.intake.intake import MOST_BODY_BYTES
 from app.web import api
+from app.web.sharing import OnceForAll
 from app.web.webhook import WebhookEndpoint
 
+BODY_BYTES: Final = {"/webhook": MOST_BODY_BYTES}
+"""Paths whose bodies have a bound of their own."""
 DISPATCHER_ENDS_WITHIN_SECONDS = 5.0
 
 FRONT_PAGE: Final = """\
@@ -43,7 +47,7 @@ class Application:
 
     def __init__(self, service: Service) -> None:
         self._webhook = WebhookEndpoint(service.intake, service.dispatcher.notify)
-        self._rest: ASGIApp = rest(service)
+        self._rest = rest(service)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI entry."""
@@ -97,20 +101,25 @@ def rest(service: Service) -> FastAPI:
             raise HTTPException(503, f"the database cannot be read: {error}") from error
         return {"status": "ready"}
 
-    @app.get("/metrics")
-    async def metrics() -> Response:
-        """Prometheus text format."""
+    async def figures() -> bytes:
         try:
             show_last_pass(await service.store.last_pass())
         except StoreUnavailable:  # the other figures are told all the same
             show_last_pass(None)
-        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+        return generate_latest()
+
+    latest = OnceForAll(figures)
+
+    @app.get("/metrics")
+    async def metrics() -> Response:
+        """Prometheus text format."""
+        return Response(await latest(), media_type=CONTENT_TYPE_LATEST)
 
     if service.settings.admin_token is not None:
-        is_admin = api.bearer_of(service.settings.admin_token)
-        app.include_router(api.router(service, is_admin))
+        app.add_middleware(api.BearersOnly, token=service.settings.admin_token)
+        app.include_router(api.router(service))
 
-        @app.get("/openapi.json", include_in_schema=False, dependencies=[Depends(is_admin)])
+        @app.get("/openapi.json", include_in_schema=False)
         async def described() -> JSONResponse:
             """OpenAPI of all this."""
             return JSONResponse(app.openapi())

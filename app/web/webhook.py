@@ -1,7 +1,7 @@
 """`POST /webhook`: a plain ASGI endpoint, because it is the one place where speed is a promise.
 
-Memory is bounded: bodies that were not verified yet share one budget of bytes. So is what a flood
-of junk costs others: unsigned bodies are not read, large ones take turns, small ones cost a hash.
+What bodies may take of memory and time, their connections bound. What a flood of junk costs others
+is bounded here: unsigned bodies are not read, large ones take turns, small ones cost a hash.
 """
 
 import asyncio
@@ -14,15 +14,12 @@ from typing import Final
 from starlette.types import Receive, Scope, Send
 
 from app.ports import StoreUnavailable
-from app.services.intake.intake import MOST_BODY_BYTES, Intake, RefusedDelivery
+from app.services.intake.intake import Intake, RefusedDelivery
 
-MOST_UNVERIFIED_BYTES: Final = 4 * MOST_BODY_BYTES
-READ_SECONDS: Final = 10.0
-"""GitHub itself gives a delivery 10 seconds; a slower sender is cut off."""
 ACCEPT_SECONDS: Final = 8.0
 """For the commit: a sender that gives up after 10 seconds is still told 503 before."""
 LARGE_BODY_BYTES: Final = 512 * 1024
-"""Above this, reading, hashing and parsing would hold other deliveries up: they take turns."""
+"""Above this, hashing and parsing would hold other deliveries up: they take turns."""
 LARGE_BODIES_AT_ONCE: Final = 2
 
 LOG_SECONDS: Final = 1.0
@@ -35,23 +32,6 @@ NEW: Final = b'{"accepted": true}'
 KNOWN: Final = b'{"accepted": false}'
 
 log = logging.getLogger("squadron.intake")
-
-
-class UnverifiedBytes:
-    """The budget that all bodies being read share."""
-
-    def __init__(self, most: int) -> None:
-        self._free = most
-
-    def take(self, size: int) -> None:
-        """Raises `RefusedDelivery` (503) when too much is being read at once."""
-        if size > self._free:
-            raise RefusedDelivery(503, "too many bodies are being read; try again")
-        self._free -= size
-
-    def give_back(self, size: int) -> None:
-        """After the body was verified or refused."""
-        self._free += size
 
 
 class Refusals:
@@ -90,7 +70,6 @@ class WebhookEndpoint:
         """`on_accepted` is called after each new delivery: the dispatcher need not poll."""
         self._intake = intake
         self._on_accepted = on_accepted
-        self._unverified = UnverifiedBytes(MOST_UNVERIFIED_BYTES)
         self._large_bodies = asyncio.Semaphore(LARGE_BODIES_AT_ONCE)
         self._refusals = Refusals()
 
@@ -113,26 +92,14 @@ class WebhookEndpoint:
 
     async def _handle(self, scope: Scope, receive: Receive) -> bool:
         headers = dict(scope["headers"])
-        taken = 0
-
-        def take(size: int) -> None:
-            nonlocal taken
-            self._unverified.take(size)
-            taken += size
-
-        size = _declared_bytes(headers)
-        try:
-            async with asyncio.timeout(READ_SECONDS):
-                if size <= LARGE_BODY_BYTES:
-                    delivery = self._intake.verify(headers, await _read(receive, take))
-                else:
-                    async with self._large_bodies:
-                        body = await _read(receive, take)
-                        delivery = await asyncio.to_thread(self._intake.verify, headers, body)
-        except TimeoutError:
-            raise RefusedDelivery(408, f"the body took over {READ_SECONDS:.0f} s") from None
-        finally:
-            self._unverified.give_back(taken)
+        if b"x-hub-signature-256" not in headers:
+            raise RefusedDelivery(401, "no valid signature")
+        body = await _read(receive)
+        if len(body) <= LARGE_BODY_BYTES:
+            delivery = self._intake.verify(headers, body)
+        else:
+            async with self._large_bodies:
+                delivery = await asyncio.to_thread(self._intake.verify, headers, body)
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
                 return await self._intake.accept(delivery)
@@ -140,30 +107,13 @@ class WebhookEndpoint:
             raise StoreUnavailable(f"no commit within {ACCEPT_SECONDS:.0f} s") from error
 
 
-def _declared_bytes(headers: dict[bytes, bytes]) -> int:
-    """How many bytes may have to be read; without a declared length, all that are allowed."""
-    declared = headers.get(b"content-length", b"")
-    declared_bytes = int(declared) if declared.isdigit() else MOST_BODY_BYTES
-    if declared_bytes > MOST_BODY_BYTES:
-        raise RefusedDelivery(413, "the body is over 25 MB")
-    if b"x-hub-signature-256" not in headers:
-        raise RefusedDelivery(401, "no valid signature")
-    return declared_bytes
-
-
-async def _read(receive: Receive, take: Callable[[int], None]) -> bytes:
+async def _read(receive: Receive) -> bytes:
     parts: list[bytes] = []
-    size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":
             raise RefusedDelivery(400, "the sender went away")
-        part = message.get("body", b"")
-        size += len(part)
-        if size > MOST_BODY_BYTES:
-            raise RefusedDelivery(413, "the body is over 25 MB")
-        take(len(part))
-        parts.append(part)
+        parts.append(message.get("body", b""))
         if not message.get("more_body", False):
             return parts[0] if len(parts) == 1 else b"".join(parts)
 

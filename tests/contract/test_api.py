@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,16 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from app.bootstrap import build
+from app.bootstrap import Service, build
 from app.config.settings import Settings
 from app.core.agents.agent import Agent
 from app.core.agents.lifecycle import State
+from app.web import api
 from app.web.application import rest
 from tests.contract.github_support import app_key
 from tests.support.squad import ADMIN_TOKEN, CANARIES, Squad, repository, squad
 from tests.support.steps import completes, runs, waits_for
-from tests.support.waiting import until
+from tests.support.waiting import MOST_SECONDS, until
 
 ROLES = {"pauser": {"max_tool_calls": 2, "on_limit": "pause"}, "free": {}}
 
@@ -45,6 +47,22 @@ def path_of(agent: Agent, more: str = "") -> str:
 
 def resume(team: Squad, agent: Agent, content: Any = None) -> httpx.Response:
     return team.asks_api("POST", path_of(agent, "/resume"), content)
+
+
+def service_of(directory: Path, admin_token: SecretStr | None = None) -> Service:
+    """A service that is not started."""
+    (directory / "operator.yaml").write_text("sandbox: {mode: off}")
+    settings = Settings(
+        github_app_id=1,
+        github_private_keys=(app_key(),),
+        webhook_secrets=(SecretStr("s"),),
+        github_api_url="http://127.0.0.1:1",
+        data_dir=directory,
+        database_url=SecretStr(f"sqlite:///{directory / 's.sqlite'}"),
+        config=directory / "operator.yaml",
+        admin_token=admin_token,
+    )
+    return build(settings)
 
 
 @pytest.mark.parametrize(
@@ -77,18 +95,40 @@ def test_without_the_token_nothing_is_told_or_done(
     assert ADMIN_TOKEN not in answer.text
 
 
+def test_a_stranger_is_turned_away_before_anything_is_read(team: Squad) -> None:
+    """However long the body is said to be, and although none of it comes."""
+    port = team.service.http.base_url.port
+    for path in ("/api/agents/x/resume", "/api/unknown", "/openapi.json"):
+        with socket.create_connection(("127.0.0.1", port), timeout=MOST_SECONDS) as stranger:
+            head = f"POST {path} HTTP/1.1\r\nHost: here\r\nContent-Length: 1000\r\n\r\n"
+            stranger.sendall(head.encode())
+            assert stranger.recv(100).startswith(b"HTTP/1.1 401 "), path
+
+
+def test_a_bearer_sends_no_endless_body_either(team: Squad, held: Agent) -> None:
+    authorization = {"Authorization": f"Bearer {ADMIN_TOKEN}"}
+    url = path_of(held, "/resume")
+    spaces = b" " * 1_000_000
+    answer = team.service.http.post(url, headers=authorization, content=spaces)
+    assert answer.status_code == 413
+    parts = iter([b" ", b" "])
+    answer = team.service.http.post(url, headers=authorization, content=parts)
+    assert answer.status_code == 411
+
+
+def test_every_route_but_those_for_everybody_needs_the_token(tmp_path: Path) -> None:
+    """Also a route that is added some day."""
+    service = service_of(tmp_path, admin_token=SecretStr(ADMIN_TOKEN))
+    paths = set(rest(service).openapi()["paths"])
+    service.writer.close()
+    service.database.dispose()
+    guarded = {path for path in paths if path.startswith(api.GUARDED)}
+    assert paths - guarded == {"/healthz", "/readyz", "/metrics"}
+    assert guarded > {"/api/agents"}
+
+
 async def test_where_no_token_is_set_there_is_no_api(tmp_path: Path) -> None:
-    (tmp_path / "operator.yaml").write_text("sandbox: {mode: off}")
-    settings = Settings(
-        github_app_id=1,
-        github_private_keys=(app_key(),),
-        webhook_secrets=(SecretStr("s"),),
-        github_api_url="http://127.0.0.1:1",
-        data_dir=tmp_path,
-        database_url=SecretStr(f"sqlite:///{tmp_path / 's.sqlite'}"),
-        config=tmp_path / "operator.yaml",
-    )
-    service = build(settings)
+    service = service_of(tmp_path)
     transport = httpx.ASGITransport(rest(service))
     async with httpx.AsyncClient(transport=transport, base_url="http://squadron") as anybody:
         for method, path in (("GET", "/api/agents"), ("POST", "/api/agents/o/r%231/x/1/resume")):
