@@ -20,7 +20,8 @@ from app.cli.listening import CannotListen, address_of, taken
 from app.config.settings import SettingsError, load_settings
 from app.core.text.redact import Redactor
 from app.web.application import BODY_BYTES, Application
-from app.web.connections import Guests, bounds, protocol
+from app.web.connections import protocol
+from app.web.guests import Guests, bounds
 
 SERVER_FLAGS: Final[Mapping[str, Any]] = {
     "loop": "uvloop",

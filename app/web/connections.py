@@ -1,18 +1,11 @@
-"""The web server's connections: strangers may open as many as they like, and keep nobody out.
-
-uvicorn's protocol, with what it leaves to a proxy: bounds on connections, headers, bodies and on
-the time for each. Who has to go is who has been silent for the longest, never who comes next: a
-signed delivery is over in a moment, and what waits for nothing is not worth a place.
-"""
+"""The web server's connections: uvicorn's protocol, with what it leaves to a proxy: bounds on
+headers, on bodies, and on the time for each."""
 
 import asyncio
 import json
-import logging
-import resource
-from collections import OrderedDict
+import socket
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final, cast
@@ -20,120 +13,18 @@ from typing import Any, Final, cast
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-SWEEP_SECONDS: Final = 0.25
-"""How late a deadline may be noticed."""
-OPEN_FILES: Final = 8_192
-"""As many files as this the process may have open, if its hard limit lets it."""
-OTHER_FILES: Final = 1_024
-"""Of these, what is left to databases, agents and logs."""
+from app.web.guests import Guests
+
 _MOST_LENGTH_DIGITS: Final = 15
 """Of a Content-Length that is read whole."""
-
-log = logging.getLogger("squadron.web")
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """What connections may take, all together and each."""
-
-    connections: int = 4_096
-    """More than the 2,048 that the system may hand over at once: of those, none ends another."""
-    header_bytes: int = 64 * 1024
-    """Of one request, with its address."""
-    header_seconds: float = 5.0
-    """From the connection, or from the first byte of a further request."""
-    body_seconds: float = 10.0
-    """From the headers. GitHub itself gives a delivery 10 seconds."""
-    body_bytes: int = 128 * 1024
-    """Of one request, unless its path has another bound."""
-    small_bytes: int = 16 * 1024
-    """A body up to this size always has room: what all connections hold of such bodies is small."""
-    held_bytes: int = 100 * 1024 * 1024
-    """Of all larger bodies that have come in part, or are being answered."""
-    answer_seconds: float = 10.0
-    """For the other side to take an answer."""
-    linger_seconds: float = 3.0
-    """How long a refused sender may go on, so that it reads the answer."""
-
-
-class Guests:
-    """All connections, the one that has been silent for the longest first. For one event loop."""
-
-    def __init__(self, bounds: Bounds, most_body: Callable[[str], int | None]) -> None:
-        """`most_body`: the bound in bytes of a path whose bodies have another one."""
-        self.bounds = bounds
-        self._most_body = most_body
-        self._present: OrderedDict[Connection, None] = OrderedDict()
-        self.held_bytes = 0
-        """Of large bodies, now."""
-        self._evicted = 0
-        self._sweeping: asyncio.TimerHandle | None = None
-
-    def __len__(self) -> int:
-        return len(self._present)
-
-    def most_body(self, path: str) -> int:
-        """In bytes."""
-        known = self._most_body(path)
-        return self.bounds.body_bytes if known is None else known
-
-    def come(self, connection: "Connection") -> None:
-        """A new one; if there are too many, one that waits for nothing goes."""
-        if len(self._present) >= self.bounds.connections:
-            self._evict(lambda each: not each.is_served)
-        self._present[connection] = None
-        self._sweep_later()
-
-    def heard(self, connection: "Connection") -> None:
-        """It is not silent."""
-        if connection in self._present:
-            self._present.move_to_end(connection)
-
-    def hold(self, connection: "Connection", size: int) -> bool:
-        """A part of its body has come. Whether there is room: if all hold too much, others go."""
-        self.held_bytes += size
-        while self.held_bytes > self.bounds.held_bytes:
-            if not self._evict(lambda each: each is not connection and each.is_sending):
-                return False
-        return True
-
-    def free(self, size: int) -> None:
-        """That much is no longer held."""
-        self.held_bytes -= size
-
-    def leave(self, connection: "Connection") -> None:
-        """It is over."""
-        self._present.pop(connection, None)
-
-    def _evict(self, may_go: "Callable[[Connection], bool]") -> bool:
-        gone = next((each for each in self._present if may_go(each)), None)
-        if gone is None:
-            return False
-        self._evicted += 1
-        gone.abort()
-        return True
-
-    def _sweep_later(self) -> None:
-        if self._sweeping is None:
-            loop = asyncio.get_running_loop()
-            self._sweeping = loop.call_later(SWEEP_SECONDS, self._sweep)
-
-    def _sweep(self) -> None:
-        self._sweeping = None
-        now = asyncio.get_running_loop().time()
-        for each in [each for each in self._present if each.is_late(now)]:
-            each.time_is_over()
-        if self._evicted:
-            log.info("connections closed for others", extra={"count": self._evicted})
-            self._evicted = 0
-        if self._present:
-            self._sweep_later()
+_UNREAD_BYTES: Final = 64 * 1024
+"""Of answers that the other side has not taken; the system itself would keep megabytes."""
 
 
 class Transport:
     """uvicorn's transport, whose end is the connection's to decide."""
 
-    def __init__(self, transport: asyncio.Transport, close: Callable[[], None]) -> None:
+    def __init__(self, transport: asyncio.BaseTransport, close: Callable[[], None]) -> None:
         """`close`: called instead of the transport's own."""
         self._transport = transport
         self.close = close
@@ -169,7 +60,7 @@ class Connection(HttpToolsProtocol):
     @property
     def is_served(self) -> bool:
         """Whether a whole request is being answered, and the other side takes the answer."""
-        cycle = self.cycle
+        cycle = self._answering
         is_answering = cycle is not None and not cycle.response_complete and not cycle.more_body
         return is_answering and not self.flow.write_paused
 
@@ -194,8 +85,11 @@ class Connection(HttpToolsProtocol):
 
     # --- uvicorn's protocol --------------------------------------------------------------------
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._end = transport.close
+        transport.get_extra_info("socket").setsockopt(
+            socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_BYTES
+        )
         super().connection_made(cast(asyncio.Transport, Transport(transport, self._close)))
         self._within(self._bounds.header_seconds)
         self._guests.come(self)
@@ -206,7 +100,6 @@ class Connection(HttpToolsProtocol):
         self._unset_keepalive_if_required()
 
     def data_received(self, data: bytes) -> None:
-        self._guests.heard(self)
         if self._is_ending:
             return
         self._unset_keepalive_if_required()
@@ -265,8 +158,15 @@ class Connection(HttpToolsProtocol):
             super().on_headers_complete()
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._answering = cycle
-        super()._start_asgi_task(cycle, app)
+        if self._guests.is_expected(cycle.scope["path"]):
+            self._start(cycle, app)
+        else:
+            self._guests.in_turn(partial(self._start, cycle, app))
+
+    def _start(self, cycle: RequestResponseCycle, app: Any) -> None:
+        if not self._is_ending:
+            self._answering = cycle
+            super()._start_asgi_task(cycle, app)
 
     def on_body(self, body: bytes) -> None:
         if self._is_ending:
@@ -285,6 +185,7 @@ class Connection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
+        self._guests.finished(self)
         self._free()
         if self._has_rest and not self._is_ending:
             self._linger()
@@ -332,7 +233,7 @@ class Connection(HttpToolsProtocol):
         self._within(self._bounds.linger_seconds)
         self._unset_keepalive_if_required()
         self.flow.resume_reading()
-        with suppress(OSError, NotImplementedError):
+        with suppress(OSError):  # the other side has gone
             self.transport.write_eof()
 
     def _within(self, seconds: float) -> None:
@@ -353,22 +254,13 @@ class Connection(HttpToolsProtocol):
         self._guests.leave(self)
 
     def _free(self) -> None:
-        self._guests.free(self._held)
+        self._guests.free(self, self._held)
         self._held = 0
 
 
 def protocol(guests: Guests) -> Callable[..., Connection]:
     """uvicorn's `http=`."""
     return partial(Connection, guests)
-
-
-def bounds() -> Bounds:
-    """What this process can serve; it may have more files open from now on."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
-    if soft < most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    return Bounds(connections=max(1, min(Bounds().connections, max(soft, most) - OTHER_FILES)))
 
 
 def _length(digits: bytes) -> int:

@@ -21,7 +21,8 @@ from app.adapters.store.writer import GroupWriter
 from app.cli.serve import SERVER_FLAGS
 from app.services.intake.intake import Intake
 from app.web.application import BODY_BYTES
-from app.web.connections import Bounds, Guests, protocol
+from app.web.connections import protocol
+from app.web.guests import Bounds, Guests
 from app.web.webhook import WebhookEndpoint
 from tests.support import deliveries, strangers
 from tests.support.squad import WEBHOOK_SECRET

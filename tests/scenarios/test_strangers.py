@@ -1,29 +1,20 @@
 """Strangers at the door of the real service: whatever they do, GitHub's deliveries get in."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import httpx
 import pytest
 
-from tests.support import strangers
 from tests.support.deliveries import headers
 from tests.support.squad import Squad, repository, squad
-from tests.support.strangers import Stranger, crowd
+from tests.support.strangers import CROWDS, MEBIBYTE, crowd
 
 pytestmark = pytest.mark.full
 
-MEBIBYTE: Final = 1024 * 1024
 DELIVERIES: Final = 60
 MOST_SECONDS: Final = 60.0
-CROWDS: Final[Mapping[str, tuple[int, Stranger]]] = {
-    "idle": (1_000, strangers.idle),
-    "slow_headers": (300, strangers.slow_headers),
-    "held": (205, strangers.held_body(500_000)),
-    "slow": (205, strangers.slow_body(25 * MEBIBYTE)),
-    "never_reads": (100, strangers.never_reads),
-}
 
 
 @pytest.fixture(scope="module")

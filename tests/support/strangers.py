@@ -4,7 +4,7 @@ Each stranger comes again when it is sent away, until its crowd ends. They talk 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
@@ -54,12 +54,23 @@ def slow_body(size: int) -> Stranger:
 
 
 async def never_reads(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Asks again and again, and takes no answer."""
-    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    """Asks again and again, and takes no answer: nobody reads here, so the stream takes no more
+    than its own bound."""
     while not writer.is_closing():
         writer.write(b"GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n" * 10)
         await writer.drain()
         await asyncio.sleep(TRICKLE_SECONDS)
+
+
+MEBIBYTE: Final = 1024 * 1024
+CROWDS: Final[Mapping[str, tuple[int, Stranger]]] = {
+    "idle": (1_000, idle),
+    "slow_headers": (300, slow_headers),
+    "held": (205, held_body(500_000)),
+    "slow": (205, slow_body(25 * MEBIBYTE)),
+    "never_reads": (100, never_reads),
+}
+"""How many of each kind; some have made a server deaf."""
 
 
 @asynccontextmanager
