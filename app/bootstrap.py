@@ -91,6 +91,7 @@ from app.services.configuration.pull_request_check import ConfigReviews
 from app.services.drain import Drain
 from app.services.effects.needs_human import NeedsHuman
 from app.services.effects.publisher import Publisher
+from app.services.guard import Guard
 from app.services.handlers.delivery import Routing
 from app.services.handlers.effects import Publishing
 from app.services.handlers.reconciliation import ADAPT, TIDY, Reconciliation
@@ -491,7 +492,8 @@ def _services(
     world: World, drain: Drain, brakes: BrakeWatch
 ) -> tuple[Raising, Mapping[WorkKind, Handler]]:
     alerting = Alerting(world)
-    moving = Moving(world)
+    guard = Guard()
+    moving = Moving(world, guard)
     plans = Plans(world, moving)
     money = Money(world, alerting, plans)
     closing = Closing(world, money)
@@ -521,7 +523,7 @@ def _services(
         config_trouble,
     )
     stopping = Stopping(world, closing)
-    access = Access(world, closing, stopping)
+    access = Access(world, closing, stopping, guard)
     looking = Looking(
         world,
         closing,
@@ -535,25 +537,27 @@ def _services(
         hearing,
         feedback,
         access,
+        guard,
     )
     sub_agents = SubAgents(world, plans, money)
     reconciliation = Reconciliation(
         world,
         closing,
         stopping,
-        WaitingStarts(world, starting),
+        WaitingStarts(world, starting, guard),
         publisher,
         money,
         alerting,
         sub_agents,
-        Adapting(world, plans),
-        NeedsHumanTurns(world, needs_human),
-        Judging(world, feedback),
+        Adapting(world, plans, guard),
+        NeedsHumanTurns(world, needs_human, guard),
+        Judging(world, feedback, guard),
         access,
         looking,
         braking,
         moving,
         drain,
+        guard,
     )
     handlers: Mapping[WorkKind, Handler] = {
         WorkKind.DELIVERY: routing.handle,

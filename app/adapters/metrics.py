@@ -24,6 +24,7 @@ LAST_PASS: Final = {
     "requests": Gauge("squadron_last_pass_requests", "What it asked GitHub, tokens aside"),
     "unchanged": Gauge("squadron_last_pass_unchanged", "Of these requests: answered with 304"),
     "put_off": Gauge("squadron_last_pass_put_off", "What had no turn in it"),
+    "failed": Gauge("squadron_last_pass_failed", "What failed in it as nobody has foreseen"),
 }
 
 
@@ -37,6 +38,7 @@ def show_last_pass(done: Pass | None) -> None:
             "requests": done.requests,
             "unchanged": done.unchanged,
             "put_off": sum(done.put_off.values()),
+            "failed": len(done.failed),
         }
     for name, gauge in LAST_PASS.items():
         gauge.set(figures[name])

@@ -80,6 +80,8 @@ def agents(as_json: AsJson = False) -> None:
         say(f"Nothing starts, and nobody works: {quoted(brake_words(brake), 500)}.")
     if shown.last_pass is not None:
         say(_pass_words(shown.last_pass))
+        for what, kind in shown.last_pass.failed.items():
+            say(f"It failed at {quoted(what, 200)} ({kind}); the log says more.")
 
 
 def _pass_words(done: Pass) -> str:

@@ -16,7 +16,7 @@ from app.config.names import PULL_REQUEST_EVENTS, is_role_name
 from app.config.operator import OperatorConfig, problems_of
 from app.config.roleplan import CONFIG_FILE, Repository, agent_path_of, plan_role
 from app.config.schema import ConfigFile
-from app.config.strict import read, without
+from app.config.strict import read_most
 from app.config.wording import did_you_mean, dotted
 from app.config.yamltree import Document, Mistake, Path, read_document
 from app.core.limits import Limits
@@ -56,10 +56,7 @@ def read_repository(
     problems name the directory. Never raises for what the files contain.
     """
     document = read_document(files.get(CONFIG_FILE, ""))
-    config, mistakes = read(ConfigFile, document)
-    if config is None:  # judge the rest, so that a person sees every mistake at once
-        rest = without(document.plain(), [each.path for each in mistakes])
-        config = ConfigFile.model_validate(rest)
+    config, mistakes = read_most(ConfigFile, document)
     mistakes += (*_contradictions(config, document), *_misnamed(files, document))
     repository = Repository(files, config, document, root)
     roles, broken = _roles(repository, operator, mistakes)

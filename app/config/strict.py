@@ -5,7 +5,7 @@ A section that is there but empty (`roles:` and nothing below it) is all default
 """
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Final, TypeAlias, TypeVar, get_args
@@ -27,6 +27,8 @@ from app.config.wording import did_you_mean, dotted, shown
 from app.config.yamltree import Document, Mistake, Path
 
 MAX_ENTRIES: Final = 200
+MOST_READINGS: Final = 10
+"""So often what is left without its mistakes is read again."""
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -131,13 +133,43 @@ def read(model: type[AnyModel], document: Document) -> tuple[AnyModel | None, tu
     """
     if document.root is None and document.mistakes:
         return None, document.mistakes
+    found, more = _validated(model, document, document.plain())
+    return found, (*document.mistakes, *_unknown(more, document.mistakes))
+
+
+def read_most(model: type[AnyModel], document: Document) -> tuple[AnyModel, tuple[Mistake, ...]]:
+    """What is right in the document, so that the rest can be judged too, and every mistake in it.
+    The model's keys have defaults.
+
+    What is left without the mistakes may show others: a list that is too long shows only when all
+    that stands in it is right.
+    """
+    if document.root is None and document.mistakes:
+        return model(), document.mistakes
+    mistakes, rest = document.mistakes, document.plain()
+    for _ in range(MOST_READINGS):
+        found, more = _validated(model, document, rest)
+        mistakes += _unknown(more, mistakes)
+        if found is not None:
+            return found, mistakes
+        rest = without(rest, [each.path for each in more])
+    return model(), mistakes
+
+
+def _validated(
+    model: type[AnyModel], document: Document, value: object
+) -> tuple[AnyModel | None, tuple[Mistake, ...]]:
     try:
-        return model.model_validate(document.plain()), document.mistakes
+        return model.model_validate(value), ()
     except ValidationError as refused:
-        known = {mistake.path for mistake in document.mistakes}
-        errors = (_mistake(each, model, document) for each in refused.errors(include_url=False))
-        # An alias was already reported, and it is no surprise that nothing stands in its place.
-        return None, (*document.mistakes, *(each for each in errors if each.path not in known))
+        errors = refused.errors(include_url=False)
+        return None, tuple(_mistake(each, model, document) for each in errors)
+
+
+def _unknown(mistakes: Sequence[Mistake], known: Sequence[Mistake]) -> tuple[Mistake, ...]:
+    """An alias was already reported, and it is no surprise that nothing stands in its place."""
+    paths = {each.path for each in known}
+    return tuple(each for each in mistakes if each.path not in paths)
 
 
 def without(value: object, paths: Collection[Path]) -> object:

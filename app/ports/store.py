@@ -256,6 +256,9 @@ class Pass:
     put_off: Mapping[str, int]
     """What had no turn in it, by kind (`services/reconciling/request_budget.py`); the passes after
     it go on there."""
+    failed: Mapping[str, str]
+    """What has failed in it as nobody has foreseen, and with which kind of exception; the log has
+    more. The passes after it try again."""
 
 
 class Store(Protocol):

@@ -1,6 +1,5 @@
 """The JSON shapes of an agent (EXAMPLES, "JSON"): the same for commands, API and demo."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ from app.core.github.hints import dig
 from app.core.limits import CATALOGUE
 from app.core.money import usd
 from app.core.rules.brakes import Brake
+from app.core.text.unicode import read_json
 from app.core.words.report import Report
 from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused
 
@@ -94,12 +94,12 @@ def pass_json(done: Pass | None) -> Json | None:
     """The last pass of reconciliation; null before the first."""
     if done is None:
         return None
-    return {**asdict(done), "ended_at": instant(done.ended_at), "put_off": dict(done.put_off)}
+    return {**asdict(done), "ended_at": instant(done.ended_at)}
 
 
 def dead_delivery_json(dead: DeadDelivery) -> Json:
     """A delivery that was given up: what it was about, and why."""
-    payload = json.loads(dead.delivery.body)
+    payload = read_json(dead.delivery.body)
     number = dig(payload, "issue", "number") or dig(payload, "pull_request", "number")
     return {
         "delivery": dead.delivery.id,

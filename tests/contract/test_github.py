@@ -118,10 +118,11 @@ async def test_who_we_are_is_asked_once_however_many_want_to_know(world: World) 
     assert world.wire.calls("GET").count("/app") == 1
 
 
-async def test_half_a_character_is_refused_and_is_no_limit_of_github(world: World) -> None:
+async def test_half_a_character_is_sent_as_a_replacement(world: World) -> None:
     number = await world.open_issue()
-    with pytest.raises(Refused, match="half a character"):
-        await world.github.comment(world.demo, number, "\ud800")
+    await world.github.comment(world.demo, number, "\ud800 of it")
+    [posted] = await world.github.comments(world.demo, number, "of it")
+    assert posted.body == "\ufffd of it"
 
 
 async def test_the_bot_signs_its_commits(world: World) -> None:

@@ -17,6 +17,7 @@ DONE = Pass(
     unchanged=600,
     token_requests=201,
     put_off={"reviews": 430},
+    failed={"acme/shop: #7": "KeyError"},
 )
 
 
@@ -24,6 +25,6 @@ async def test_the_newest_pass_takes_the_place_of_the_one_before(world: World) -
     assert await world.store.last_pass() is None
     await world.store.save_pass(DONE)
     assert await world.store.last_pass() == DONE
-    after = replace(DONE, ended_at=later(300), requests=12, put_off={})
+    after = replace(DONE, ended_at=later(300), requests=12, put_off={}, failed={})
     await world.store.save_pass(after)
     assert await world.store.last_pass() == after

@@ -1,5 +1,6 @@
 """Whatever the files contain: no exception, a place inside the file, and a bound on the work."""
 
+import json
 import re
 
 import pytest
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 from app.config.branchnames import checked_branch_naming, is_branch_name
 from app.config.operator import OperatorConfig, read_operator
 from app.config.repository import read_repository
+from app.config.schema import ConfigFile
+from app.config.strict import MAX_ENTRIES
 from app.config.yamltree import MAX_DEPTH, MAX_FILE_BYTES, MAX_NODES, Place, parse
 from app.core.rules.plan import ConfigProblem
 from tests.core.test_config_operator import EVERYTHING
@@ -23,6 +26,9 @@ budgets:
 - {scope: role, name: feat-dev, window: day, max_cost_usd: 20}
 - {scope: issue, name: 12, window: total, max_cost_usd: 0.01}
 """
+KEYS = st.sampled_from(
+    [*ConfigFile.model_fields, "defaults", "bug-fix", "pm", "preset", "max_turns", "model", "x"]
+)
 PIECES = [
     "\t",
     "\n",
@@ -78,6 +84,41 @@ def test_no_mutation_of_a_repositorys_files_raises_and_every_problem_has_a_place
 def test_nothing_makes_the_operators_file_raise(content: bytes | str) -> None:
     reading = read_operator(content, "op.yaml")
     assert (reading.config is None) == bool(reading.problems)
+
+
+@pytest.mark.parametrize("count", [MAX_ENTRIES, MAX_ENTRIES + 1])
+@pytest.mark.parametrize("role", ["", "{}", "{x: 1}", "{runtime: 7}"])
+def test_what_shows_only_without_the_other_mistakes_is_a_mistake_too(role: str, count: int) -> None:
+    """A mapping that is too long is not looked at before all that stands in it is right."""
+    roles = "".join(f"  r{number}: {role}\n" for number in range(count))
+    reading = read_repository({"config.yaml": f"roles:\n{roles}"}, OperatorConfig())
+    told = [str(problem) for problem in reading.problems]
+    assert any("roles: must have at most 200 entries" in each for each in told) == (
+        count > MAX_ENTRIES
+    )
+    is_wrong = role in ("{x: 1}", "{runtime: 7}")
+    assert sum("roles.r" in each for each in told) == (count if is_wrong else 0)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["", "x", "pause", "embedded"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(KEYS, inner, max_size=4)
+        | inner.map(lambda value: {f"n{number}": value for number in range(MAX_ENTRIES + 1)})
+        | inner.map(lambda value: [value] * (MAX_ENTRIES + 1))
+    ),
+    max_leaves=6,
+)
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(st.dictionaries(KEYS, VALUES, min_size=1, max_size=4))
+def test_no_structure_makes_a_repositorys_file_raise(document: dict[str, object]) -> None:
+    """Long ones, deep ones, and right keys with wrong values."""
+    config = json.dumps(document)
+    reading = read_repository({"config.yaml": config}, OperatorConfig())
+    assert (reading.plan is None) <= bool(reading.problems)
 
 
 def only_message(config: str | bytes) -> str:

@@ -18,6 +18,7 @@ from app.core.effects.retry import (
     RateLimited,
     Refused,
     RetryAt,
+    Unforeseen,
     Unreachable,
     after,
     ask_again,
@@ -66,6 +67,12 @@ def test_a_limit_is_waited_for(failure: RateLimited, attempt: int, seconds: floa
     assert seconds_until(after(failure, attempt, NOW)) == seconds
 
 
+def test_a_defect_may_pass_but_is_not_tried_for_long() -> None:
+    waits = [seconds_until(after(Unforeseen("KeyError"), attempt, NOW)) for attempt in (1, 2, 3)]
+    assert waits == [2, 4, 8]
+    assert after(Unforeseen("KeyError"), 4, NOW) == GiveUp("KeyError (after 4 attempts)")
+
+
 def test_a_limit_that_never_ends_is_given_up() -> None:
     decision = after(limited(seconds=60), MAX_ATTEMPTS_RATE_LIMITED, NOW)
     assert decision == GiveUp("too many (after 48 attempts)")
@@ -74,6 +81,7 @@ def test_a_limit_that_never_ends_is_given_up() -> None:
 FAILURES = st.one_of(
     st.builds(Refused, st.text(max_size=5)),
     st.builds(Unreachable, st.text(max_size=5)),
+    st.builds(Unforeseen, st.text(max_size=5)),
     st.builds(
         RateLimited,
         st.text(max_size=5),

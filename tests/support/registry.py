@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from app.adapters.store.codec import encode_event
 from app.adapters.store.database import make_engine
 from app.adapters.store.store import SqlStore
-from app.adapters.store.tables import DELIVERIES, EVENTS, LOOKS, REDELIVERIES
+from app.adapters.store.tables import AGENTS, DELIVERIES, EVENTS, LOOKS, REDELIVERIES
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
 from app.core.agents.counters import Counters, fold
@@ -56,6 +56,32 @@ class Registry:
                 where = (EVENTS.c.agent_id == str(agent)) & (EVENTS.c.seq == seq)
                 values = {"at": older.at, "body": encode_event(older)}
                 connection.execute(sa.update(EVENTS).where(where).values(values))
+
+    @contextmanager
+    def impossible_parent(self, agent: AgentId) -> Iterator[None]:
+        """For as long as the block lasts, the registry says what cannot be of whose sub-agent it
+        is."""
+        row = sa.update(AGENTS).where(AGENTS.c.id == str(agent))
+        with self._engine.begin() as connection:
+            connection.execute(row.values(parent="nobody"))
+        try:
+            yield
+        finally:
+            with self._engine.begin() as connection:
+                connection.execute(row.values(parent=None))
+
+    @contextmanager
+    def unreadable(self, agent: AgentId) -> Iterator[None]:
+        """For as long as the block lasts, what happened to an agent last cannot be read."""
+        where = (EVENTS.c.agent_id == str(agent)) & (EVENTS.c.seq == len(self.log(agent)))
+        with self._engine.begin() as connection:
+            body = connection.execute(sa.select(EVENTS.c.body).where(where)).scalar_one()
+            connection.execute(sa.update(EVENTS).where(where).values(body="{"))
+        try:
+            yield
+        finally:
+            with self._engine.begin() as connection:
+                connection.execute(sa.update(EVENTS).where(where).values(body=body))
 
     def effects(self, agent: AgentId) -> Mapping[EffectName, Effect]:
         """What was written on GitHub about an agent."""

@@ -6,7 +6,6 @@ of what GitHub really sends, and cost 100 MB.
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from app.adapters.github.call import Answer, Call
 from app.adapters.github.failures import MIN_WAIT_UNSTATED, failure
 from app.adapters.github.remembered import Remembered, RememberedAnswers
 from app.adapters.github.spending import count, count_unchanged
+from app.core.text.unicode import read_json, writable
 from app.ports import Clock, GitHubFailed, RateLimited, Refused, Unreachable
 
 API_VERSION: Final = "2026-03-10"
@@ -137,7 +137,7 @@ class Wire:
                     call.method,
                     call.path,
                     params=dict(call.query),
-                    json=call.body,
+                    json=None if call.body is None else writable(call.body),
                     headers={"X-GitHub-Api-Version": API_VERSION, **known},
                 )
         except TimeoutError:
@@ -146,8 +146,6 @@ class Wire:
             raise self._failure(call, error.response.raw_response, token) from error
         except RequestError as error:
             raise _not_sent(call, error) from error
-        except UnicodeEncodeError:
-            raise Refused(f"{call}: half a character cannot be sent", 422) from None
         except (ValueError, OverflowError):  # githubkit, at a Retry-After that is no number
             resets_at = self._clock.now() + MIN_WAIT_UNSTATED
             raise RateLimited(f"{call}: GitHub limits our requests", resets_at) from None
@@ -196,6 +194,6 @@ def _answer(call: Call, response: httpx.Response) -> Answer:
 
 def _parsed(call: Call, content: bytes) -> object:
     try:
-        return json.loads(content)
+        return read_json(content)
     except ValueError:
         raise Unreachable(f"{call}: the answer is not JSON; is this GitHub's API?") from None

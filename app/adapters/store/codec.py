@@ -11,12 +11,12 @@ import sqlalchemy as sa
 from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from app.adapters.store.tables import storable
 from app.core.agents.agent import Agent, AgentId, Assignment, Effect, Task
 from app.core.agents.events import AgentEvent, Trip
 from app.core.limits import LimitName
 from app.core.rules.trust import Sender
 from app.core.steering.asks import Trigger
+from app.core.text.unicode import writable
 from app.ports import HeardCommands, Look, Repository, WaitingStart
 
 _EVENTS: Final[Mapping[str, TypeAdapter[AgentEvent]]] = {
@@ -206,16 +206,4 @@ def _json(adapter: TypeAdapter[Any], value: object) -> str:
         return adapter.dump_json(value).decode()
     except PydanticSerializationError:
         # A lone surrogate, which a model's arguments can hold: JSON can escape it, UTF-8 cannot.
-        return to_json(_storable(adapter.dump_python(value, mode="json"))).decode()
-
-
-def _storable(value: Any) -> Any:
-    match value:
-        case str():
-            return storable(value)
-        case list():
-            return [_storable(one) for one in value]
-        case dict():
-            return {_storable(key): _storable(one) for key, one in value.items()}
-        case _:
-            return value
+        return to_json(writable(adapter.dump_python(value, mode="json"))).decode()

@@ -11,6 +11,7 @@ from app.adapters.store.tables import LAST_PASS
 from app.ports import Pass
 
 _THE_ROW: Final = 1
+_OBJECTS: Final = ("put_off", "failed")
 
 
 def last(connection: sa.Connection) -> Pass | None:
@@ -19,12 +20,13 @@ def last(connection: sa.Connection) -> Pass | None:
     if row is None:
         return None
     fields = {name: value for name, value in row.items() if name != "id"}
-    return Pass(**{**fields, "put_off": json.loads(row["put_off"])})
+    return Pass(**{**fields, **{name: json.loads(row[name]) for name in _OBJECTS}})
 
 
 def save(connection: sa.Connection, done: Pass) -> None:
     """It takes the place of the one before it."""
-    row = {**asdict(done), "put_off": json.dumps(dict(done.put_off))}
+    fields = asdict(done)
+    row = {**fields, **{name: json.dumps(fields[name]) for name in _OBJECTS}}
     connection.execute(
         insert(connection, LAST_PASS)
         .values(id=_THE_ROW, **row)

@@ -12,9 +12,10 @@ from typing import Final
 import sqlalchemy as sa
 
 from app.adapters.store.dialects import insert, upsert
-from app.adapters.store.tables import HITS, NAMED_HITS, storable
+from app.adapters.store.tables import HITS, NAMED_HITS
 from app.adapters.store.writer import GroupWriter
 from app.core.budgets.rates import HOUR, Allowed, Hits, Refused, hit
+from app.core.text.unicode import whole
 
 
 class SqlRates:
@@ -32,7 +33,7 @@ class SqlRates:
         window: timedelta = HOUR,
     ) -> Allowed | Refused:
         """Count one hit of `user`; the one after the limit is refused."""
-        login = storable(user.casefold())
+        login = whole(user.casefold())
         return await self._writer.run_batched(count, Hit(login, most, at, what, window))
 
 

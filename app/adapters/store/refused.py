@@ -7,7 +7,8 @@ from typing import Final
 import sqlalchemy as sa
 
 from app.adapters.store.dialects import insert
-from app.adapters.store.tables import REFUSED_STARTS, storable
+from app.adapters.store.tables import REFUSED_STARTS
+from app.core.text.unicode import whole
 from app.ports import StartRefused
 
 MOST_KEPT: Final = 1_000
@@ -30,8 +31,8 @@ def note(connection: sa.Connection, refused: StartRefused, *, is_asked: bool) ->
         _forget_the_oldest(connection)
         return True
     is_same = (found["reason"], found["asked_by"]) == (
-        storable(refused.reason),
-        storable(refused.by),
+        whole(refused.reason),
+        whole(refused.by),
     )
     if is_same and (not is_asked or refused.at <= found["at"]):  # told of twice, or found before
         return False

@@ -11,6 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
 
+from app.core.text.unicode import whole
+
 PREFIX = "sq_"
 
 
@@ -43,13 +45,8 @@ class FreeText(sa.types.TypeDecorator[str]):
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | None:
-        """NUL (PostgreSQL) and lone surrogates (no UTF-8) become U+FFFD and `?`."""
-        return None if value is None else storable(value)
-
-
-def storable(text: str) -> str:
-    """`text` as both databases accept it."""
-    return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
+        """NUL (PostgreSQL) and lone surrogates (no UTF-8) become U+FFFD."""
+        return None if value is None else whole(value)
 
 
 class DeliveryState(StrEnum):
@@ -358,6 +355,8 @@ class PassRow(SQLModel, table=True):
     token_requests: int
     put_off: str = Field(sa_type=sa.Text)
     """JSON: numbers by kind."""
+    failed: str = Field(sa_type=sa.Text)
+    """JSON: kinds of exceptions, by what has failed."""
 
 
 class AdaptedRow(SQLModel, table=True):

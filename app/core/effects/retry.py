@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 MAX_ATTEMPTS_UNREACHABLE: Final = 12
+MAX_ATTEMPTS_UNFORESEEN: Final = 4
 MAX_ATTEMPTS_RATE_LIMITED: Final = 48
 """With waits that grow to `MAX_BACKOFF` this is never less than three hours."""
 ASK_AGAIN_AFTER: Final = (
@@ -48,7 +49,14 @@ class Unreachable:
     reason: str
 
 
-Failure = RateLimited | Refused | Unreachable
+@dataclass(frozen=True, slots=True)
+class Unforeseen:
+    """It is a defect; what it comes from may have passed by the next try."""
+
+    reason: str
+
+
+Failure = RateLimited | Refused | Unreachable | Unforeseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,10 @@ def after(failure: Failure, attempt: int, now: datetime) -> RetryAt | GiveUp:
             return RetryAt(now + min(wait, MAX_RATE_LIMIT_WAIT))
         case Unreachable():
             if attempt >= MAX_ATTEMPTS_UNREACHABLE:
+                return GiveUp(f"{failure.reason} (after {attempt} attempts)")
+            return RetryAt(now + _backoff(attempt))
+        case Unforeseen():
+            if attempt >= MAX_ATTEMPTS_UNFORESEEN:
                 return GiveUp(f"{failure.reason} (after {attempt} attempts)")
             return RetryAt(now + _backoff(attempt))
         case _:

@@ -24,6 +24,7 @@ from app.core.history.suggest import MOST_AGENTS, History, RoleHistory, role_his
 from app.core.rules.plan import RepositoryPlan
 from app.ports import CheckoutOrder, GitHubFailed, Repository, WorkspaceFailed
 from app.services.configuration.plans import Plans
+from app.services.guard import Guard
 from app.services.world import World
 
 CONFIG_FILE: Final = "config.yaml"
@@ -34,8 +35,9 @@ log = logging.getLogger("squadron.adapting")
 class Adapting:
     """Handles the weekly work of `adaptive: propose` and `adaptive: apply`."""
 
-    def __init__(self, world: World, plans: Plans) -> None:
+    def __init__(self, world: World, plans: Plans, guard: Guard) -> None:
         self._world = world
+        self._guard = guard
         self._plans = plans
 
     async def week(self) -> None:
@@ -48,7 +50,8 @@ class Adapting:
             case _:
                 return
         for repository in (await self._world.github.repositories()).repositories.values():
-            await _guarded(repository, partial(act, repository))
+            with self._guard.over(f"limits of {repository.full_name}"):
+                await _guarded(repository, partial(act, repository))
 
     async def _apply(self, repository: Repository) -> None:
         files = await self._world.github.configuration(repository)

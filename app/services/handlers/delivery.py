@@ -1,6 +1,5 @@
 """Handle one delivery that concerns an agent: a hint, after which the state is read again."""
 
-import json
 import logging
 from dataclasses import replace
 from datetime import timedelta
@@ -9,7 +8,7 @@ from typing import assert_never
 from app.core.agents.agent import Task
 from app.core.agents.lifecycle import LIVE
 from app.core.effects.check_run import RunId
-from app.core.effects.retry import GiveUp, RetryAt, after
+from app.core.effects.retry import Failure, GiveUp, RetryAt, Unforeseen, after
 from app.core.github.hints import (
     ButtonPressed,
     Commented,
@@ -31,7 +30,8 @@ from app.core.github.hints import (
 )
 from app.core.rules.trust import Sender
 from app.core.steering.ownership import ASSIGNMENT_TRIGGER, LABEL_TRIGGER
-from app.ports import Delivery, GitHubFailed, Repository, Work
+from app.core.text.unicode import read_json
+from app.ports import Delivery, GitHubFailed, Repository, StoreUnavailable, Work
 from app.services.commands.answers import Hearing, Words
 from app.services.commands.hear import Commanding, Comment, Press
 from app.services.configuration.broken_issue import ConfigTrouble
@@ -79,24 +79,31 @@ class Routing:
         try:
             await self._handle(delivery)
         except GitHubFailed as error:
-            await self._later(work, error)
+            await self._later(work, failure_of(error))
+        except StoreUnavailable:
+            raise
+        except Exception as error:
+            if work.segment == 0:  # the others have the same traceback
+                log.exception("not handled", extra={"delivery": work.subject})
+            kind = type(error).__name__
+            await self._later(work, Unforeseen(f"{kind}, which nobody has foreseen: see the log"))
 
     async def _handle(self, delivery: Delivery) -> None:
-        signal = read(delivery.event, json.loads(delivery.body))
+        signal = read(delivery.event, read_json(delivery.body))
         if signal is not None and signal.sender.login != await self._world.github.bot_login():
             await self._route(signal, delivery.id)
 
-    async def _later(self, work: Work, error: GitHubFailed) -> None:
-        """What a person said must not be lost because GitHub was away for a while."""
+    async def _later(self, work: Work, failure: Failure) -> None:
+        """What a person said must not be lost because something was wrong for a while."""
         failures, now = work.segment + 1, self._world.clock.now()
         where = {"delivery": work.subject, "failures": failures}
-        decision = after(failure_of(error), failures, now)
+        decision = after(failure, failures, now)
         match decision:
             case RetryAt(at=at):
                 wait_seconds = (at - now) / timedelta(seconds=1)
                 again = Work.to_handle(work.subject, failures, wait_seconds)
                 await self._world.engine.enqueue(again)
-                log.warning("not handled, again later: %s", error, extra=where)
+                log.warning("not handled, again later: %s", failure.reason, extra=where)
             case GiveUp(reason=reason):
                 log.error("delivery given up: %s", reason, extra=where)
                 await self._world.store.give_up(work.subject, reason, now)

@@ -29,6 +29,7 @@ from app.services.configuration.adapting import Adapting
 from app.services.configuration.moved_repositories import Moving
 from app.services.drain import Drain
 from app.services.effects.publisher import Publisher
+from app.services.guard import Guard
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import LIFTED, Braking
@@ -99,6 +100,7 @@ class Reconciliation:
         braking: Braking,
         moving: Moving,
         drain: Drain,
+        guard: Guard,
     ) -> None:
         self._world = world
         self._closing = closing
@@ -117,6 +119,7 @@ class Reconciliation:
         self._doubles = Doubles(world)
         self._moving = moving
         self._drain = drain
+        self._guard = guard
 
     async def handle(self, work: Work) -> None:
         """One pass, for the engine."""
@@ -124,6 +127,7 @@ class Reconciliation:
             await self._adapting.week()
             return
         begun_at, looked, repairs = self._world.clock.now(), _Looked(), Repairs()
+        self._guard.begin()
         if work.subject == LIFTED:  # what was refused under the brake is wanted still
             looked.full_looks_requests = Share.LOOKS
             self._looking.forget()
@@ -145,6 +149,7 @@ class Reconciliation:
             unchanged=spent.unchanged,
             token_requests=spent.for_tokens,
             put_off=dict(purse.put_off),
+            failed=self._guard.failed,
         )
         await self._world.store.save_pass(done)
         log.info("reconciled", extra=asdict(done))
@@ -159,10 +164,9 @@ class Reconciliation:
             await self._guarded(str(agent.id), partial(self._agent, agent, repairs))
         await self._guarded("budgets", partial(self._budgets, repairs, purse))
         await self._guarded("repositories", partial(self._look_around, looked, repairs, purse))
-        for agent in await self._judging.in_turn(purse, looked.limited):
-            repairs.note("told of its pull request", agent)
+        await self._guarded("pull requests", partial(self._judged, looked, repairs, purse))
         await self._guarded("needs-human issues", partial(self._decided, repairs, purse))
-        await self._publish(repairs, purse)
+        await self._guarded("effects", partial(self._publish, repairs, purse))
         for repair in repairs.done:
             log.info("repaired", extra={"repair": repair})
 
@@ -184,20 +188,30 @@ class Reconciliation:
 
     async def _budgets(self, repairs: Repairs, purse: Purse) -> None:
         """Free what ended agents still hold, start what waited for it, tell what is unusual."""
-        if settled := await self._money.settle_open():
+        settled = 0
+        for agent_id in await self._money.open_reservations():
+            with self._guard.over(f"money of {agent_id}"):
+                settled += await self._money.settle_open(agent_id)
+        if settled:
             repairs.note(f"settled {settled} agents with the ledger")
-        if started := await self._waiting_starts.look(lambda: purse.holds(Share.AGENTS)):
-            repairs.note(f"started {started} agents that were put off")
+        with self._guard.over("starts that were put off"):
+            if started := await self._waiting_starts.look(lambda: purse.holds(Share.AGENTS)):
+                repairs.note(f"started {started} agents that were put off")
         await self._alerting.look()
+
+    async def _judged(self, looked: "_Looked", repairs: Repairs, purse: Purse) -> None:
+        for agent in await self._judging.in_turn(purse, looked.limited):
+            repairs.note("told of its pull request", agent)
 
     async def _decided(self, repairs: Repairs, purse: Purse) -> None:
         if closed := await self._needs_human.look(purse):
             repairs.note(f"closed {closed} needs-human issues with their originals")
 
     async def _guarded(self, what: str, action: Callable[[], Awaitable[object]]) -> None:
-        """One thing's trouble with GitHub is logged and left to the next pass."""
+        """One thing's trouble is logged and left to the next pass."""
         try:
-            await action()
+            with self._guard.over(what):
+                await action()
         except GitHubFailed as error:
             log.warning("not reconciled: %s", error, extra={"what": what})
 
@@ -287,10 +301,12 @@ class Reconciliation:
         looked.tips = listed.tips
         for installation, error in listed.unlisted.items():
             log.warning("not reconciled: %s", error, extra={"installation": installation})
-        for moved in await self._moving.follow(listed.repositories):
-            repairs.note(f"followed {moved}")
-        for agent in await self._access.lost(listed):
-            repairs.note("stopped, for it lost access", agent)
+        with self._guard.over("repositories that moved"):
+            for moved in await self._moving.follow(listed.repositories):
+                repairs.note(f"followed {moved}")
+        with self._guard.over("access to repositories"):
+            for agent in await self._access.lost(listed):
+                repairs.note("stopped, for it lost access", agent)
         left, seen = [*listed.repositories.values()], await self._world.store.looks()
         begun_at = spent.requests
         for repository in sorted(left, key=lambda one: _last(seen, one, fully=True)):
@@ -325,24 +341,26 @@ class Reconciliation:
         if repository.installation_id not in looked.limited:
             tip = looked.tips.get(name, "")
             try:
-                await self._looking.look(
-                    repository,
-                    seen.get(name),
-                    tip=tip,
-                    is_full=is_full,
-                    repairs=repairs,
-                    purse=purse,
-                )
+                with self._guard.over(name):
+                    await self._looking.look(
+                        repository,
+                        seen.get(name),
+                        tip=tip,
+                        is_full=is_full,
+                        repairs=repairs,
+                        purse=purse,
+                    )
             except NoAccess as why:
-                for agent in await self._access.stop(repository, why):
-                    repairs.note("stopped, for it lost access", agent)
+                with self._guard.over(name):
+                    for agent in await self._access.stop(repository, why):
+                        repairs.note("stopped, for it lost access", agent)
             except RateLimited as limited:
                 looked.limited.add(repository.installation_id)
                 log.warning("not reconciled: %s", limited, extra={"what": name})
             except GitHubFailed as error:
                 log.warning("not reconciled: %s", error, extra={"what": name})
             else:
-                return True
+                return not self._guard.passes(name)
         purse.leave(Share.LOOKS)
         return False
 
@@ -367,16 +385,20 @@ class Reconciliation:
         """Give back the disk of agents that are long finished: the clone if all of the work is
         pushed, later the session too."""
         now = self._world.clock.now()
-        await self._world.setups.tidy(now)
+        with self._guard.over("kept setups"):
+            await self._world.setups.tidy(now)
         await self._world.store.forget_commands(now - COMMANDS_KEPT_FOR)
-        long_ago = now - WORKSPACES_KEPT_FOR
         for agent in await self._world.store.agents(states=FINAL):
-            if agent.updated_at < long_ago and not await self._world.workspace.remove(
-                str(agent.id)
-            ):
-                log.warning("workspace kept: not all is pushed", extra={"agent": str(agent.id)})
-            if agent.updated_at < now - SESSIONS_KEPT_FOR:
-                await self._world.workspace.forget_session(str(agent.id))
+            with self._guard.over(f"files of {agent.id}"):
+                await self._tidy_up_after(agent, now)
+
+    async def _tidy_up_after(self, agent: Agent, now: datetime) -> None:
+        name, workspace = str(agent.id), self._world.workspace
+        is_long_ago = agent.updated_at < now - WORKSPACES_KEPT_FOR
+        if is_long_ago and not await workspace.remove(name):
+            log.warning("workspace kept: not all is pushed", extra={"agent": name})
+        if agent.updated_at < now - SESSIONS_KEPT_FOR:
+            await workspace.forget_session(name)
 
 
 def _last(seen: Mapping[str, Look], repository: Repository, *, fully: bool) -> datetime:

@@ -1,7 +1,6 @@
 """The dispatcher: drains the inbox in batches, enqueues work only for what concerns an agent."""
 
 import asyncio
-import json
 import logging
 from collections.abc import Collection
 from typing import Final
@@ -9,6 +8,7 @@ from typing import Final
 from app.core.agents.lifecycle import LIVE
 from app.core.github.hints import read
 from app.core.steering.concerns import concerns
+from app.core.text.unicode import read_json
 from app.ports import Delivery, Exclusive, Store, StoreUnavailable, Work
 
 ACCESS_EVENTS: Final = frozenset({"installation", "installation_repositories", "repository"})
@@ -82,9 +82,16 @@ def _sorted(
         if delivery.event in ACCESS_EVENTS:
             concerning.append(Work.to_reconcile(delivery.id))
             continue
-        signal = read(delivery.event, json.loads(delivery.body))
-        if signal is not None and concerns(signal, at_work):
+        if _concerns(delivery, at_work):
             concerning.append(Work.to_handle(delivery.id))
         else:
             ignored.append(delivery.id)
     return ignored, concerning
+
+
+def _concerns(delivery: Delivery, at_work: Collection[str]) -> bool:
+    try:
+        signal = read(delivery.event, read_json(delivery.body))
+    except Exception:  # whoever handles it says what is wrong with it, and lists it
+        return True
+    return signal is not None and concerns(signal, at_work)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
-from app.core.agents.agent import Agent
+from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import AgentEvent, ModelCalled
 from app.core.budgets.budgets import Account, Budget, Scope, Started, accounts, within_budget
 from app.core.budgets.ledger import Insufficient
@@ -105,18 +105,19 @@ class Money:
             await self._world.ledger.release(agent.id)
         await self._alerting.of_spending(agent, spent)
 
-    async def settle_open(self) -> int:
-        """Tell the ledger what everybody who holds money has spent up to now, and let go for those
-        who ended while nobody could tell it; how many these were."""
-        ended = 0
-        for agent_id in await self._world.ledger.open_reservations():
-            agent = await self._world.store.agent(agent_id)
-            if agent is None:
-                await self._world.ledger.release(agent_id)
-            else:
-                await self.settle(agent, await self._world.store.log(agent_id))
-            ended += agent is None or agent.is_final
-        return ended
+    async def open_reservations(self) -> Sequence[AgentId]:
+        """Who holds money."""
+        return await self._world.ledger.open_reservations()
+
+    async def settle_open(self, agent_id: AgentId) -> bool:
+        """Tell the ledger what one who holds money has spent up to now, and let go if it ended
+        while nobody could tell it; whether it has ended."""
+        agent = await self._world.store.agent(agent_id)
+        if agent is None:
+            await self._world.ledger.release(agent_id)
+        else:
+            await self.settle(agent, await self._world.store.log(agent_id))
+        return agent is None or agent.is_final
 
     async def _accounts(
         self, repository: Repository, started: Started, budgets: Sequence[Budget], now: datetime

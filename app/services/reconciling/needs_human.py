@@ -7,6 +7,7 @@ from app.core.agents.lifecycle import State
 from app.core.effects.wanted import NEEDS_HUMAN, escalation_sign, original_of
 from app.ports import Posted, Repository
 from app.services.effects.needs_human import NeedsHuman
+from app.services.guard import Guard
 from app.services.reconciling.request_budget import Purse, Share
 from app.services.world import World, repository_of
 
@@ -14,8 +15,9 @@ from app.services.world import World, repository_of
 class NeedsHumanTurns:
     """Remembers, within this process, who had a turn in which pass."""
 
-    def __init__(self, world: World, needs_human: NeedsHuman) -> None:
+    def __init__(self, world: World, needs_human: NeedsHuman, guard: Guard) -> None:
         self._world = world
+        self._guard = guard
         self._needs_human = needs_human
         self._looked_at: dict[int, int] = {}
         """In which pass a repository had its turn."""
@@ -42,7 +44,8 @@ class NeedsHumanTurns:
                 continue
             self._looked_at[repository_id] = self._pass
             agents = [agent for agent in stopped if agent.repository_id == repository_id]
-            closed += await self._look_at(here[repository_id], repository_id, agents, purse)
+            with self._guard.over(f"needs-human issues of {here[repository_id].full_name}"):
+                closed += await self._look_at(here[repository_id], repository_id, agents, purse)
         return closed
 
     async def _look_at(
@@ -62,7 +65,10 @@ class NeedsHumanTurns:
                 purse.leave(Share.ESCALATIONS)
                 continue
             self._asked_about[turns[original]] = self._pass
-            closed += await self._needs_human.look_at_original(repository, repository_id, original)
+            with self._guard.over(f"needs-human issue of {repository.full_name}#{original}"):
+                closed += await self._needs_human.look_at_original(
+                    repository, repository_id, original
+                )
         return closed
 
     async def _changed_by_people(

@@ -24,6 +24,7 @@ from app.services.commands.raise_limits import CLOCKS_DIFFER
 from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.plans import Plans
 from app.services.configuration.pull_request_check import ConfigReviews
+from app.services.guard import Guard
 from app.services.moves.closing import Closing
 from app.services.reconciling.look import Place
 from app.services.reconciling.repairs import Repairs
@@ -41,6 +42,8 @@ from app.services.world import World, repository_of
 OVERLAP: Final = timedelta(minutes=2)
 """How much of what was seen is looked at again: GitHub's lists may lag, and what was under way
 here was not seen by the look before."""
+SEEN_AGAIN: Final = 3
+"""So many passes in a row come back to what nobody has foreseen; then the next full look does."""
 NEW_WITHIN: Final = timedelta(minutes=10)
 """What was written before a repository was seen for the first time is not meant for us."""
 
@@ -64,6 +67,7 @@ class Looking:
         hearing: Hearing,
         feedback: Feedback,
         access: Access,
+        guard: Guard,
     ) -> None:
         self._world = world
         self._closing = closing
@@ -76,6 +80,7 @@ class Looking:
         self._hearing = hearing
         self._feedback = feedback
         self._access = access
+        self._guard = guard
         self._settled = Settled(world.clock)
         self._asking = Asking(world, starting, self._settled)
 
@@ -178,8 +183,12 @@ class Looking:
         if not place.purse.holds(Share.LOOKS):
             place.is_whole = False
             return
+        name = f"{place.repository.full_name}: {what}"
         try:
-            await action()
+            with self._guard.over(name):
+                await action()
+            if 0 < self._guard.passes(name) < SEEN_AGAIN:
+                place.is_whole = False
         except Paced as error:
             place.is_whole = False
             log.info("not yet: %s", error, extra={"what": what})

@@ -8,6 +8,7 @@ from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.ports import GitHubFailed, RateLimited
+from app.services.guard import Guard
 from app.services.reconciling.request_budget import Purse, Share
 from app.services.steering.feedback import Feedback
 from app.services.world import World
@@ -21,8 +22,9 @@ class Judging:
     """Asks about each pull request that waits for a review, in turn: those first that were not
     asked about for longest."""
 
-    def __init__(self, world: World, feedback: Feedback) -> None:
+    def __init__(self, world: World, feedback: Feedback, guard: Guard) -> None:
         self._world = world
+        self._guard = guard
         self._feedback = feedback
         self._asked: dict[AgentId, datetime] = {}
 
@@ -39,8 +41,9 @@ class Judging:
                 continue
             self._asked[agent.id] = self._world.clock.now()
             try:
-                if await self._feedback.look(agent):
-                    told.append(agent)
+                with self._guard.over(f"pull request of {agent.id}"):
+                    if await self._feedback.look(agent):
+                        told.append(agent)
             except GitHubFailed as error:
                 log.warning("not reconciled: %s", error, extra={"what": str(agent.id)})
                 if isinstance(error, RateLimited):

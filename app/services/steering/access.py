@@ -6,6 +6,7 @@ from app.core.agents.agent import Agent
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import LIVE, State
 from app.ports import GitHubFailed, Listed, NoAccess, Repository
+from app.services.guard import Guard
 from app.services.moves.closing import OURSELVES, Closing
 from app.services.moves.stopping import Stopping
 from app.services.world import World, repository_of
@@ -18,8 +19,9 @@ log = logging.getLogger("squadron.reconcile")
 class Access:
     """Stops and wakes them."""
 
-    def __init__(self, world: World, closing: Closing, stopping: Stopping) -> None:
+    def __init__(self, world: World, closing: Closing, stopping: Stopping, guard: Guard) -> None:
         self._world = world
+        self._guard = guard
         self._closing = closing
         self._stopping = stopping
 
@@ -35,9 +37,11 @@ class Access:
                 continue
             here = repository_of(agent)
             try:
-                stopped += await self._left_out(here, agent)
+                with self._guard.over(f"access to {here.full_name}"):
+                    stopped += await self._left_out(here, agent)
             except NoAccess as why:
-                stopped += await self.stop(here, why)
+                with self._guard.over(f"access to {here.full_name}"):
+                    stopped += await self.stop(here, why)
             except GitHubFailed as error:
                 log.warning("not reconciled: %s", error, extra={"what": here.full_name})
         return stopped

@@ -6,7 +6,6 @@ session of its own, dies with the thread of the event loop, and is told from oth
 """
 
 import asyncio
-import json
 import os
 import shutil
 import signal
@@ -21,6 +20,7 @@ from claude_agent_sdk import Transport
 
 from app.adapters.runtimes.claude.bounds import Bounds
 from app.core.text.redact import redact
+from app.core.text.unicode import read_json
 
 _DIES_WITH_PARENT: Final = ("setpriv", "--pdeathsig", "KILL", "--")
 _REAP_SECONDS: Final = 5.0
@@ -179,7 +179,7 @@ class CliProcess(Transport):
 
 def _message(line: bytes) -> dict[str, Any] | None:
     try:
-        message = json.loads(line)
+        message = read_json(line)
     except ValueError:
         return None
     return message if isinstance(message, dict) else None
