@@ -15,10 +15,13 @@ from typing import Final, Protocol
 
 SWEEP_SECONDS: Final = 0.25
 """How late a deadline may be noticed."""
-OPEN_FILES: Final = 8_192
+OPEN_FILES: Final = 9_216
 """As many files as this the process may have open, if its hard limit lets it."""
 OTHER_FILES: Final = 1_024
 """Of these, what is left to databases, agents and logs."""
+TURNS_OF_GRACE: Final = 16
+"""So often the loop turns before somebody who has just come may have to go: what they have sent is
+read by then, however slow the loop is."""
 
 log = logging.getLogger("squadron.web")
 
@@ -28,7 +31,8 @@ class Bounds:
     """What connections may take, all together and each."""
 
     connections: int = 4_096
-    """More than the 2,048 that the system may hand over at once: of those, none ends another."""
+    """More than the 2,048 that the system may hand over at once. Until those that came last have
+    been read there may be twice as many."""
     header_bytes: int = 64 * 1024
     """Of one request, with its address."""
     header_seconds: float = 5.0
@@ -82,12 +86,16 @@ class Guests:
         """`most_body`: the bound in bytes of a path whose bodies have another one."""
         self.bounds = bounds
         self._most_body = most_body
-        self._present: OrderedDict[Guest, None] = OrderedDict()
+        self._present: OrderedDict[Guest, int] = OrderedDict()
+        """With the turn in which it came, or finished something."""
         self._sending: OrderedDict[Guest, None] = OrderedDict()
         """Those that have sent a part of a large body."""
         self.held_bytes = 0
         """Of large bodies, now."""
         self._waiting: deque[Callable[[], None]] = deque()
+        self._turn = 0
+        """Of the loop, while there are too many."""
+        self._is_crowded = False
         self._evicted = 0
         self._sweeping: asyncio.TimerHandle | None = None
 
@@ -118,15 +126,35 @@ class Guests:
             asyncio.get_running_loop().call_soon(self._start_next)
 
     def come(self, connection: Guest) -> None:
-        """A new one; if there are too many, one that waits for nothing goes."""
-        if len(self._present) >= self.bounds.connections:
+        """A new one; if there are too many, those that wait for nothing go."""
+        if len(self._present) >= 2 * self.bounds.connections:
             self._evict(self._present, lambda each: not each.is_served)
-        self._present[connection] = None
+        self._present[connection] = self._turn
         self._sweep_later()
+        if not self._is_crowded and len(self._present) > self.bounds.connections:
+            self._is_crowded = True
+            asyncio.get_running_loop().call_soon(self._make_room)
+
+    def _make_room(self) -> None:
+        """Once in each turn of the loop, while there are too many."""
+        self._turn += 1
+        while self._is_too_full():
+            if not self._evict(self._present, self._may_go):
+                break
+        self._is_crowded = self._is_too_full()
+        if self._is_crowded:
+            asyncio.get_running_loop().call_soon(self._make_room)
+
+    def _is_too_full(self) -> bool:
+        return len(self._present) > self.bounds.connections
+
+    def _may_go(self, guest: Guest) -> bool:
+        return self._present[guest] + TURNS_OF_GRACE <= self._turn and not guest.is_served
 
     def finished(self, connection: Guest) -> None:
         """It has had an answer."""
         if connection in self._present:
+            self._present[connection] = self._turn
             self._present.move_to_end(connection)
 
     def hold(self, connection: Guest, size: int) -> bool:
@@ -180,4 +208,5 @@ def bounds() -> Bounds:
     most = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     if soft < most:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    return Bounds(connections=max(1, min(Bounds().connections, max(soft, most) - OTHER_FILES)))
+    room = max(1, (max(soft, most) - OTHER_FILES) // 2)
+    return Bounds(connections=min(Bounds().connections, room))

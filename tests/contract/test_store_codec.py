@@ -80,7 +80,9 @@ def test_the_form_of_an_event_is_stable() -> None:
 def test_text_that_is_no_utf8_is_replaced() -> None:
     event = Kept(at=NOON, sha=None, pushed=False, problem="half a \ud83d pair")
     back = decode_event(encode_event(event))
-    assert back == Kept(at=NOON, sha=None, pushed=False, problem="half a ? pair")
+    assert back == Kept(
+        at=NOON, sha=None, pushed=False, problem="half a \N{REPLACEMENT CHARACTER} pair"
+    )
 
 
 @pytest.mark.parametrize("text", ['{"type":"Exploded"}', '{"at":"2026-05-04T12:00:00Z"}'])

@@ -78,4 +78,4 @@ async def test_words_of_strangers_are_kept_whatever_they_hold(world: World) -> N
     for _ in range(2):
         await world.store.note_refused(wild, is_asked=True)
     (found,) = await kept(world)
-    assert (found.reason, found.times) == ("half a ? pair", 1)
+    assert (found.reason, found.times) == ("half a \N{REPLACEMENT CHARACTER} pair", 1)

@@ -126,15 +126,15 @@ async def test_text_of_strangers_is_stored_whatever_it_holds(world: World) -> No
         replace(new, assignment=wild, trigger="\0", started_by="\ud83d"), NOON
     )
     assert created is not None
-    assert created.assignment.task.body == "half a ? pair"
-    assert created.started_by == "?"
+    assert created.assignment.task.body == "half a \N{REPLACEMENT CHARACTER} pair"
+    assert created.started_by == "\N{REPLACEMENT CHARACTER}"
     begun = await world.store.begin_segment(created.id, 0, "worker-1", NOON)
     assert begun is not None
     ended = SegmentEnded(at=NOON, why="nul \0 and \ud83d")
     changes = Changes(summary="nul \0 and \ud83d")
     moved = await world.store.move(begun, Signal.INTERRUPTED, [ended], changes)
     assert moved is not None
-    assert moved.summary == "nul \N{REPLACEMENT CHARACTER} and ?"
+    assert moved.summary == "nul \N{REPLACEMENT CHARACTER} and \N{REPLACEMENT CHARACTER}"
 
 
 # --- segments --------------------------------------------------------------------------------

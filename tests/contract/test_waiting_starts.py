@@ -72,7 +72,7 @@ async def test_text_of_strangers_waits_whatever_it_holds(world: World) -> None:
     (found,) = await world.store.waiting_starts(later(60))
     assert (found.trigger, found.task) == (
         "nul \N{REPLACEMENT CHARACTER}",
-        Task("half a ? pair", "\N{REPLACEMENT CHARACTER}"),
+        Task("half a \N{REPLACEMENT CHARACTER} pair", "\N{REPLACEMENT CHARACTER}"),
     )
 
 
