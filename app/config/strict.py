@@ -134,7 +134,7 @@ def read(model: type[AnyModel], document: Document) -> tuple[AnyModel | None, tu
     if document.root is None and document.mistakes:
         return None, document.mistakes
     found, more = _validated(model, document, document.plain())
-    return found, (*document.mistakes, *_unknown(more, document.mistakes))
+    return found, (*document.mistakes, *_news(more, document.mistakes))
 
 
 def read_most(model: type[AnyModel], document: Document) -> tuple[AnyModel, tuple[Mistake, ...]]:
@@ -149,7 +149,7 @@ def read_most(model: type[AnyModel], document: Document) -> tuple[AnyModel, tupl
     mistakes, rest = document.mistakes, document.plain()
     for _ in range(MOST_READINGS):
         found, more = _validated(model, document, rest)
-        mistakes += _unknown(more, mistakes)
+        mistakes += _news(more, mistakes)
         if found is not None:
             return found, mistakes
         rest = without(rest, [each.path for each in more])
@@ -166,8 +166,9 @@ def _validated(
         return None, tuple(_mistake(each, model, document) for each in errors)
 
 
-def _unknown(mistakes: Sequence[Mistake], known: Sequence[Mistake]) -> tuple[Mistake, ...]:
-    """An alias was already reported, and it is no surprise that nothing stands in its place."""
+def _news(mistakes: Sequence[Mistake], known: Sequence[Mistake]) -> tuple[Mistake, ...]:
+    """Those of places that nothing is known of: an alias was already reported, and it is no
+    surprise that nothing stands in its place."""
     paths = {each.path for each in known}
     return tuple(each for each in mistakes if each.path not in paths)
 

@@ -4,7 +4,6 @@ comes after it."""
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 from app.ports import GitHubFailed, StoreUnavailable
@@ -15,19 +14,13 @@ MOST_LISTED: Final = 100
 log = logging.getLogger("squadron.reconcile")
 
 
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    kind: str
-    passes: int
-    """In a row."""
-
-
 class Guard:
     """What nobody has foreseen, thing by thing. For the passes of one process, one at a time."""
 
     def __init__(self) -> None:
-        self._before: Mapping[str, _Failed] = {}
-        self._now: dict[str, _Failed] = {}
+        self._before: Mapping[tuple[str, str], int] = {}
+        self._now: dict[tuple[str, str], int] = {}
+        """In how many passes in a row something has failed with a kind of exception."""
 
     def begin(self) -> None:
         """A pass begins."""
@@ -35,13 +28,16 @@ class Guard:
 
     @property
     def failed(self) -> Mapping[str, str]:
-        """What has failed in this pass, and with what kind of exception; cut to `MOST_LISTED`."""
-        listed = sorted(self._now)[:MOST_LISTED]
-        return {what: self._now[what].kind for what in listed}
+        """What has failed in this pass, and with which kinds of exceptions; cut to
+        `MOST_LISTED`."""
+        kinds: dict[str, list[str]] = {}
+        for what, kind in sorted(self._now):
+            kinds.setdefault(what, []).append(kind)
+        return {what: ", ".join(kinds[what]) for what in [*kinds][:MOST_LISTED]}
 
     def passes(self, what: str) -> int:
-        """In how many passes in a row it has failed, this one included."""
-        return self._now[what].passes if what in self._now else 0
+        """In how many passes in a row it has failed in the same way, this one included."""
+        return max((passes for (each, _), passes in self._now.items() if each == what), default=0)
 
     @contextmanager
     def over(self, what: str) -> Iterator[None]:
@@ -55,8 +51,8 @@ class Guard:
             self._note(what, error)
 
     def _note(self, what: str, error: Exception) -> None:
-        kind, before = type(error).__name__, self._before.get(what)
-        if what not in self._now:
-            self._now[what] = _Failed(kind, 1 if before is None else before.passes + 1)
-        if before is None or before.kind != kind:  # else its traceback is in the log already
+        kind = type(error).__name__
+        failure = what, kind
+        if failure not in self._now and failure not in self._before:  # else the log has it
             log.error("not reconciled: %s", kind, extra={"what": what}, exc_info=error)
+        self._now[failure] = self._before.get(failure, 0) + 1

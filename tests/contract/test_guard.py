@@ -22,7 +22,22 @@ def test_its_traceback_is_in_the_log_once_for_each_kind(caplog: pytest.LogCaptur
             fail(guard, "an agent", error)
     told = [record.exc_info for record in caplog.records]
     assert [each and each[1] for each in told] == [errors[0], errors[2]]
-    assert (guard.passes("an agent"), guard.failed) == (4, {"an agent": "ValueError"})
+    assert (guard.passes("an agent"), guard.failed) == (2, {"an agent": "ValueError"})
+
+
+def test_what_fails_at_two_places_of_a_pass_is_told_of_once_at_each(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    guard = Guard()
+    for _ in range(3):
+        guard.begin()
+        for error in (KeyError("a"), ValueError("b"), KeyError("c")):
+            fail(guard, "an agent", error)
+    assert [record.getMessage() for record in caplog.records] == [
+        "not reconciled: KeyError",
+        "not reconciled: ValueError",
+    ]
+    assert (guard.passes("an agent"), guard.failed) == (3, {"an agent": "KeyError, ValueError"})
 
 
 def test_what_is_well_again_is_listed_no_more_and_told_of_anew(
