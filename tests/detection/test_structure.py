@@ -141,8 +141,14 @@ def test_no_text_raises(text: str) -> None:
 FRAGMENTS = st.sampled_from(
     ["pytest", "$(", ")", "`", "'", '"', "<<EOF\n", "EOF\n", "|", "&&", "||", ";", "{", "}", "if ",
      "then ", "fi", "do ", "done", "for x in ", "case x in ", "esac", "((", "))", "[[", "]]", "\\",
-     "\n", " ", "$x", "${x:-", "}", "<(", ">", "&", "bash -c ", "trap ", "eval ", "\0", "é", "!"]
+     "\n", " ", "$x", "${x:-", "}", "<(", ">", "&", "bash -c ", "trap ", "eval ", "\0", "é", "!",
+     "--"]
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ["--", "-- ", "x; --", "a --", "-- --"])
+def test_a_command_that_is_named_by_two_dashes_does_not_raise(text: str) -> None:
+    assert suite_of(parse(text)) is None
 
 
 @PROPERTY

@@ -75,7 +75,7 @@ def _unwrap_by_custom(words: Words) -> Unwrapped | None:
     name = _base_name(words[0])
     if _ENTRY_SCRIPT.fullmatch(name):
         return Unwrapped(words[1:]) if len(words) > 1 else None
-    if "--" in words and (words[1] in _STARTING_VERBS or _WAITING_SCRIPT.fullmatch(name)):
+    if "--" in words[1:] and (words[1] in _STARTING_VERBS or _WAITING_SCRIPT.fullmatch(name)):
         started = words[words.index("--") + 1 :]
         return Unwrapped(started) if started else None
     return None
