@@ -473,8 +473,8 @@ def _runtime(settings: Settings, machine: Machine) -> Runtime:
     )
 
 
-def _read_configuration(operator: OperatorConfig, files: Mapping[str, bytes]) -> PlanReading:
-    reading = read_repository(files, operator)
+async def _read_configuration(operator: OperatorConfig, files: Mapping[str, bytes]) -> PlanReading:
+    reading = await asyncio.to_thread(read_repository, files, operator)
     return PlanReading(reading.plan, reading.problems, reading.is_switched_off)
 
 

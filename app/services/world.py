@@ -1,7 +1,7 @@
 """The ports that the services share, in one value made by `app/bootstrap.py`."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +34,8 @@ from app.ports import (
     Workspace,
 )
 
-ReadConfiguration = Callable[[Mapping[str, bytes]], "PlanReading"]
+ReadConfiguration = Callable[[Mapping[str, bytes]], Awaitable["PlanReading"]]
+"""Aside: what strangers write may take a second, and nobody waits for that."""
 EditLimits = Callable[[bytes, Mapping[str, Mapping[LimitName, float]]], bytes]
 """`config.yaml` with other limits, by role; all else in it as it was. Raises `ValueError`."""
 

@@ -55,7 +55,7 @@ class Adapting:
 
     async def _apply(self, repository: Repository) -> None:
         files = await self._world.github.configuration(repository)
-        plan = self._world.read_configuration(files).plan
+        plan = (await self._world.read_configuration(files)).plan
         adapted_reading = await self._plans.of(repository)
         if plan is None or adapted_reading.plan is None:
             return
@@ -78,7 +78,7 @@ class Adapting:
 
     async def _propose(self, repository: Repository) -> None:
         files = await self._world.github.configuration(repository)
-        plan = self._world.read_configuration(files).plan
+        plan = (await self._world.read_configuration(files)).plan
         if plan is None:
             return  # people are told of that already
         found = proposal(plan, await self._histories(repository, plan))
@@ -87,7 +87,7 @@ class Adapting:
             return
         if await github.pull_requests(repository, found.branch):
             return  # people have decided
-        content = self._edited(files, found)
+        content = await self._edited(files, found)
         if content is not None:
             await self._open(repository, found, content)
 
@@ -107,14 +107,15 @@ class Adapting:
         # Half a second of arithmetic: not on the loop that answers webhooks.
         return await asyncio.to_thread(role_history, role, histories, limits.ceilings, limits)
 
-    def _edited(self, files: Mapping[str, bytes], found: Proposal) -> bytes | None:
+    async def _edited(self, files: Mapping[str, bytes], found: Proposal) -> bytes | None:
         """The new `config.yaml`; None where it cannot be had without harm."""
         try:
-            content = self._world.edit_limits(files.get(CONFIG_FILE, b""), found.changes)
+            before = files.get(CONFIG_FILE, b"")
+            content = await asyncio.to_thread(self._world.edit_limits, before, found.changes)
         except ValueError as error:
             log.warning("limits not proposed: %s cannot be edited: %s", CONFIG_FILE, error)
             return None
-        reading = self._world.read_configuration({**files, CONFIG_FILE: content})
+        reading = await self._world.read_configuration({**files, CONFIG_FILE: content})
         if reading.plan is None or reading.problems:
             log.warning("limits not proposed: %s would be wrong", CONFIG_FILE)
             return None

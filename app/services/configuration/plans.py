@@ -116,10 +116,10 @@ class Plans:
         except Unreadable as why:
             return ConfigProblem(why.path, 1, 1, why.message)
 
-    def _said(self, files: _Files) -> PlanReading:
+    async def _said(self, files: _Files) -> PlanReading:
         if isinstance(files, ConfigProblem):
             return PlanReading(None, (files,))
-        return self._world.read_configuration(files)
+        return await self._world.read_configuration(files)
 
     async def _put_in_force(
         self, repository: Repository, files: _Files, digest: str
@@ -130,7 +130,7 @@ class Plans:
         for _ in range(MOST_READINGS):
             before = await store.configuration(name)
             if before.digest == digest:
-                reading, steps = self._in_force(files, before.steps)
+                reading, steps = await self._in_force(files, before.steps)
                 if not steps or steps == before.steps:
                     return files, reading, digest
                 put = await store.put_in_force(name, steps, digest)
@@ -140,7 +140,7 @@ class Plans:
             files = await self._files(repository)
         raise StoreUnavailable(f"the configuration of {name} does not come to rest")
 
-    def _in_force(
+    async def _in_force(
         self, files: _Files, before: Sequence[_Readable]
     ) -> tuple[PlanReading, tuple[_Readable, ...]]:
         """What the files say; what is broken of it is as it was `before`. And all that this needs.
@@ -148,7 +148,7 @@ class Plans:
         Never from git's history: a commit between two pushes was not in force."""
         plan, steps = None, list[_Readable]()
         for each in (files, *before):
-            earlier = self._said(each).plan
+            earlier = (await self._said(each)).plan
             if earlier is None or isinstance(each, ConfigProblem):
                 continue
             mended = earlier if plan is None else plan.mended(earlier)
@@ -157,7 +157,7 @@ class Plans:
             plan = mended
             if not plan.broken:
                 break
-        said = self._said(files)
+        said = await self._said(files)
         if plan is not None and said.is_switched_off:
             plan = replace(plan, enabled=False)
         return replace(said, plan=plan), tuple(steps)
@@ -170,7 +170,7 @@ class Plans:
             return
         async with self._world.exclusive(f"enabled:{place.name}"):
             before = await store.configuration(repository.full_name)
-            reading, _ = self._in_force(await self._files(repository), before.steps)
+            reading, _ = await self._in_force(await self._files(repository), before.steps)
             says = _is_enabled(reading)
             if says is None or says is not await self._is_braked(place):
                 return

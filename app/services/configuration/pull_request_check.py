@@ -79,7 +79,8 @@ class ConfigReviews:
             problem = ConfigProblem(why.path, 1, 1, why.message)
             return reviewed(before, None, (problem,))
         merged = await self._merged(repository, head, files)
-        after, in_branch = map(self._world.read_configuration, (merged.files, files))
+        after = await self._world.read_configuration(merged.files)
+        in_branch = await self._world.read_configuration(files)
         differing = {
             f"{DIRECTORY}{path}"
             for path in {*files, *merged.files}
