@@ -90,6 +90,7 @@ from app.ports.store import (
     TakenBack,
     Work,
     WorkKind,
+    Written,
 )
 from app.ports.workspace import Checkout, CheckoutOrder, KeptWork, Workspace, WorkspaceFailed
 
@@ -184,4 +185,5 @@ __all__ = [
     "WorkKind",
     "Workspace",
     "WorkspaceFailed",
+    "Written",
 ]

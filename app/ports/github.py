@@ -215,6 +215,8 @@ class Said:
     kind: CommentKind = "comment"
     review: int | None = None
     """GitHub's id of the review that it is part of."""
+    link: str = ""
+    """To the comment."""
 
     @property
     def is_edited(self) -> bool:

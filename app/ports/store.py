@@ -189,6 +189,23 @@ class TakenBack:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """What a person wrote to an agent. Untrusted text."""
+
+    said: str
+    """Names the comment: the same words are kept once, whoever heard them."""
+    at: datetime
+    """To the second, as GitHub tells it."""
+    comment: int
+    """GitHub's id of it; those of later comments are greater."""
+    by: str
+    """Login of the author."""
+    text: str
+    link: str
+    """To the comment; empty: unknown."""
+
+
+@dataclass(frozen=True, slots=True)
 class StartRefused:
     """A start that somebody asked for and that was not made, as of the last time."""
 
@@ -257,7 +274,7 @@ class Pass:
     """What had no turn in it, by kind (`services/reconciling/request_budget.py`); the passes after
     it go on there."""
     failed: Mapping[str, str]
-    """What has failed in it as nobody has foreseen, and with which kind of exception; the log has
+    """What has failed in it as nobody has foreseen, and with which kinds of exceptions; the log has
     more. The passes after it try again."""
 
 
@@ -368,6 +385,18 @@ class Store(Protocol):
 
     async def forget_commands(self, before: datetime) -> None:
         """Forget what was told before that instant."""
+        ...
+
+    async def write_to(self, agent: AgentId, words: Written) -> bool:
+        """Keep what a person wrote to an agent; False if it was kept before."""
+        ...
+
+    async def written_to(self, agent: AgentId) -> Sequence[Written]:
+        """What people wrote to an agent while it worked or waited for its turn, oldest first."""
+        ...
+
+    async def forget_written(self, before: datetime) -> None:
+        """Forget what was written before that instant."""
         ...
 
     async def looks(self) -> Mapping[str, Look]:

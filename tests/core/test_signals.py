@@ -136,6 +136,7 @@ def test_githubs_example_of_a_comment() -> None:
         comment=commented["comment"]["id"],
         at=datetime.fromisoformat(commented["comment"]["created_at"]),
         body=commented["comment"]["body"],
+        link="https://github.com/Codertocat/Hello-World/issues/1#issuecomment-492700400",
     )
 
 

@@ -18,7 +18,7 @@ from app.core.agents.counters import Counters, fold
 from app.core.agents.events import AgentEvent, SegmentStarted
 from app.core.github.comment_kinds import CommentKind
 from app.core.github.redelivery import AskedAgain
-from app.ports import HeardCommands
+from app.ports import HeardCommands, Written
 
 
 class Registry:
@@ -41,6 +41,10 @@ class Registry:
     def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """Everything that happened to an agent."""
         return asyncio.run(self._store.log(agent))
+
+    def written_to(self, agent: AgentId) -> Sequence[Written]:
+        """What people wrote to it while it worked or waited for its turn."""
+        return asyncio.run(self._store.written_to(agent))
 
     def counters(self, agent: AgentId) -> Counters:
         """What an agent has used."""

@@ -181,6 +181,7 @@ def _said(document: object, thread: int, at: str = "created_at") -> Said:
         at=since,
         edited_at=edited_at if edited_at is not None and edited_at > since else None,
         thread=thread,
+        link=text(document, "html_url") or "",
     )
 
 

@@ -25,6 +25,7 @@ from app.adapters.store import (
     refused,
     registry,
     waiting,
+    written,
 )
 from app.adapters.store.reading import read
 from app.adapters.store.registry import Enqueue
@@ -53,6 +54,7 @@ from app.ports import (
     TakenBack,
     WaitingStart,
     Work,
+    Written,
 )
 
 
@@ -214,6 +216,18 @@ class SqlStore:
     async def forget_commands(self, before: datetime) -> None:
         """Forget what was told before that instant."""
         await self._writer.run(lambda connection: heard.forget(connection, before))
+
+    async def write_to(self, agent: AgentId, words: Written) -> bool:
+        """Keep what a person wrote to an agent; False if it was kept before."""
+        return await self._writer.run(lambda connection: written.save(connection, agent, words))
+
+    async def written_to(self, agent: AgentId) -> Sequence[Written]:
+        """What people wrote to an agent, oldest first."""
+        return await read(self._engine, lambda connection: written.to(connection, agent))
+
+    async def forget_written(self, before: datetime) -> None:
+        """Forget what was written before that instant."""
+        await self._writer.run(lambda connection: written.forget(connection, before))
 
     async def looks(self) -> Mapping[str, Look]:
         """How far each repository was seen."""

@@ -359,6 +359,21 @@ class PassRow(SQLModel, table=True):
     """JSON: kinds of exceptions, by what has failed."""
 
 
+class WrittenRow(SQLModel, table=True):
+    """What a person wrote to an agent while it worked or waited for its turn."""
+
+    __tablename__ = "sq_written"
+    __table_args__ = (sa.Index("sq_written_written_at", "written_at"),)
+
+    agent_id: str = Field(primary_key=True, sa_type=sa.Text)
+    said: str = Field(primary_key=True, sa_type=sa.Text)
+    written_at: datetime = Field(sa_type=Instant)
+    comment: int = Field(sa_type=sa.BigInteger)
+    login: str = Field(sa_type=FreeText)
+    body: str = Field(sa_type=FreeText)
+    link: str = Field(sa_type=FreeText)
+
+
 class AdaptedRow(SQLModel, table=True):
     """A limit that was moved without a human, and what the configuration said before."""
 
@@ -499,3 +514,4 @@ MARKS = _table(MarkRow)
 CONFIGURATIONS = _table(ConfigurationRow)
 PLACES = _table(PlaceRow)
 LAST_PASS = _table(PassRow)
+WRITTEN = _table(WrittenRow)

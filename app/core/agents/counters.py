@@ -35,6 +35,7 @@ from app.core.agents.events import (
     Slept,
     Spawned,
     Spoke,
+    SpokenTo,
     SuiteAsked,
     Summarised,
     TakenAway,
@@ -129,6 +130,10 @@ class Counters(NamedTuple):
     has_feedback: bool = False
     """Whether feedback on its pull request has woken it and it was not prompted since: the next
     prompt begins a round of review."""
+    unheard: tuple[SpokenTo, ...] = ()
+    """What people wrote to it and the model has not answered yet, oldest first."""
+    unanswered: int = 0
+    """The first so many of these were in the prompt that was sent last."""
     active: timedelta = timedelta()
     """Active time up to `clock`, over all segments."""
     clock: datetime | None = None
@@ -262,6 +267,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
                 calls_in_turn=0,
                 review_rounds=counters.review_rounds + counters.has_feedback,
                 has_feedback=False,
+                unanswered=len(counters.unheard),
             )
         case SegmentStarted(at=at):
             return counters._replace(
@@ -297,6 +303,8 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             return _returned(counters, event)
         case Tripped(trip=trip):
             return counters if counters.trip is not None else counters._replace(trip=trip)
+        case SpokenTo():
+            return counters._replace(unheard=(*counters.unheard, event))
         case Created() | ToolDenied() | Ticked() | Summarised() | Kept():
             return counters
         case Proposed() | Reported() | HostRefused() | SetUp():
@@ -307,7 +315,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             assert_never(event)
 
 
-_NOT_OF_THE_SESSION: Final = (Ticked, Warned, Passed, Held, Raised, HostRefused, SetUp)
+_NOT_OF_THE_SESSION: Final = (Ticked, Warned, Passed, Held, Raised, HostRefused, SetUp, SpokenTo)
 """What the timer, Squadron, a human or a setup adds: a session that hangs is still silent."""
 
 
@@ -364,6 +372,8 @@ def _model_called(counters: Counters, called: ModelCalled) -> Counters:
         planning_nanousd=counters.planning_nanousd + (cost if is_planning else 0),
         unpriced_calls=counters.unpriced_calls + (called.cost_nanousd is None),
         estimated_calls=counters.estimated_calls + called.is_estimate,
+        unheard=counters.unheard[counters.unanswered :],
+        unanswered=0,
     )
 
 

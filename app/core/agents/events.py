@@ -371,6 +371,23 @@ class LineComment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenTo:
+    """A person wrote to the agent while it worked or waited for its turn: it is in the next prompt,
+    and in those after it until the model has answered one."""
+
+    at: datetime
+    """When the agent listened."""
+    by: str
+    text: str
+    """Untrusted."""
+    said: str
+    """Names the comment: the same words are said once, whoever heard them."""
+    written_at: datetime
+    link: str
+    """To the comment; empty: unknown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Proposed:
     """An agent that triages said what it thinks of one issue."""
 
@@ -525,6 +542,7 @@ AgentEvent = (
     | Spawned
     | Returned
     | Tripped
+    | SpokenTo
     | Proposed
     | Reported
     | Summarised

@@ -90,6 +90,8 @@ class Commented(Heard):
     kind: CommentKind = "comment"
     review: int | None = None
     """GitHub's id of the review that it is part of."""
+    link: str = ""
+    """To it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,9 +351,15 @@ def _commented(where: _Where, payload: object, kind: CommentKind = "comment") ->
     if issue is None or comment is None or body is None:
         return None
     at = _instant(dig(payload, words, "submitted_at" if kind == "review" else "created_at"))
-    review = _review_of(payload, kind)
     return Commented(
-        issue=issue, comment=comment, at=at, body=body, kind=kind, review=review, **where.fields()
+        issue=issue,
+        comment=comment,
+        at=at,
+        body=body,
+        kind=kind,
+        review=_review_of(payload, kind),
+        link=_text(dig(payload, words, "html_url")) or "",
+        **where.fields(),
     )
 
 

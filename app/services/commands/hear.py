@@ -59,6 +59,8 @@ class Comment:
     kind: CommentKind = "comment"
     review: int | None = None
     """GitHub's id of the review that it is part of."""
+    link: str = ""
+    """To the comment."""
 
     @property
     def name(self) -> str:

@@ -24,6 +24,7 @@ from app.core.words.report import Report, report
 from app.ports import (
     GitHub,
     GitHubFailed,
+    NoAccess,
     Paced,
     Posted,
     PullRequest,
@@ -52,6 +53,7 @@ LATEST_EDITS: Final = 4
 """How many instants of edits are remembered; more than the noise bound needs."""
 
 FORBIDDEN: Final = 403
+NOT_FOUND: Final = 404
 
 log = logging.getLogger("squadron.effects")
 
@@ -181,7 +183,15 @@ class Publisher:
             return done(effect, posted, content, now)
         if not may_edit(effect, agent, now, is_held=view.brake is not None):
             return await self._edit_later(agent, effect, now)
-        posted = await github.edit_comment(repository, number, body)
+        try:
+            posted = await github.edit_comment(repository, number, body)
+        except NoAccess:
+            raise
+        except Refused as error:
+            if error.status != NOT_FOUND:
+                raise
+            log.info("the comment was deleted: made anew", extra={"agent": str(agent.id)})
+            posted = await github.comment(repository, agent.id.issue, body)
         edits = (*effect.edits, now)[-LATEST_EDITS:]
         return replace(done(effect, posted, content, now), edits=edits)
 

@@ -32,7 +32,7 @@ from app.core.rules.trust import Sender
 from app.core.steering.ownership import ASSIGNMENT_TRIGGER, LABEL_TRIGGER
 from app.core.text.unicode import read_json
 from app.ports import Delivery, GitHubFailed, Repository, StoreUnavailable, Work
-from app.services.commands.answers import Hearing, Words
+from app.services.commands.answers import Hearing
 from app.services.commands.hear import Commanding, Comment, Press
 from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.pull_request_check import ConfigReviews
@@ -186,12 +186,7 @@ class Routing:
             await self._starting.start(repository, signal.issue, order)
 
     async def _commented(self, signal: Commented) -> None:
-        comment = _comment(signal)
-        waiting = await self._hearing.waiting_at(comment)
-        if waiting and await self._hearing.is_an_answer(comment):
-            await self._hearing.answered(waiting, Words.of_comment(comment))
-        else:
-            await self._commanding.hear(comment)
+        await self._hearing.hear(_comment(signal))
 
     async def _edited(self, signal: CommentEdited) -> None:
         """An edit can add commands. It answers nobody: the words were heard when they were
@@ -240,4 +235,5 @@ def _comment(signal: Commented | CommentEdited) -> Comment:
         at=signal.at,
         kind=signal.kind,
         review=signal.review,
+        link=signal.link if isinstance(signal, Commented) else "",
     )

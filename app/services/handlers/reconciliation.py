@@ -388,6 +388,7 @@ class Reconciliation:
         with self._guard.over("kept setups"):
             await self._world.setups.tidy(now)
         await self._world.store.forget_commands(now - COMMANDS_KEPT_FOR)
+        await self._world.store.forget_written(now - COMMANDS_KEPT_FOR)
         for agent in await self._world.store.agents(states=FINAL):
             with self._guard.over(f"files of {agent.id}"):
                 await self._tidy_up_after(agent, now)

@@ -10,7 +10,16 @@ from typing import Final, TypeVar
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
-from app.core.agents.events import AgentEvent, Cause, Layer, ModelCalled, Trip, Tripped, Woken
+from app.core.agents.events import (
+    AgentEvent,
+    Cause,
+    Layer,
+    ModelCalled,
+    SpokenTo,
+    Trip,
+    Tripped,
+    Woken,
+)
 from app.core.breaker.verdict import usage
 from app.core.github.patch import files_of
 from app.core.rules.plan import RoleKind
@@ -85,6 +94,8 @@ class Segment:
         self._proposals: Proposals | None = None
         self._children: Children | None = None
         self._pulled = ""
+        self._listened = frozenset[str]()
+        """Names of what people wrote that it was told of."""
 
     async def run(self) -> Result:
         """Work until something ends it. Nothing of the segment is left running afterwards."""
@@ -132,16 +143,37 @@ class Segment:
             later = prompts.resume_prompt(uses)
         elif why := _unheard(self._history):
             later = prompts.wake_prompt(agent, uses, why, await self._news())
-        if self._pulled:
-            later = "\n\n".join(filter(None, (prompts.pulled_prompt(self._pulled), later)))
-        if later and session.is_resumed:
-            return later
+        pulled = prompts.pulled_prompt(self._pulled) if self._pulled else ""
+        news = "\n\n".join(filter(None, (pulled, await self.listen(), later)))
+        if (pulled or later) and session.is_resumed:
+            return news
         start = prompts.start_prompt(agent, uses)
         if self._under_review is not None:
             start = prompts.review_prompt(agent, self._under_review, uses)
         elif self._proposals is not None:
             start = prompts.triage_prompt(agent, self._proposals.issues, uses)
-        return "\n\n".join(filter(None, (start, later)))
+        return "\n\n".join(filter(None, (start, news)))
+
+    async def listen(self) -> str:
+        """What people have written to the agent and it has not heard: it is in the log from here
+        on."""
+        known, now = _said_to(self._history) | self._listened, self._world.clock.now()
+        news = [
+            SpokenTo(
+                at=now,
+                by=each.by,
+                text=each.text,
+                said=each.said,
+                written_at=each.at,
+                link=each.link,
+            )
+            for each in await self._world.store.written_to(self._agent.id)
+            if each.said not in known
+        ]
+        if news:
+            await self._gate.record_or_drop(news)
+            self._listened |= {each.said for each in news}
+        return prompts.words_prompt(self._gate.counters.unheard)
 
     def must_stop(self) -> Stop | None:
         """Whether the process drains, or a brake is on."""
@@ -280,6 +312,11 @@ def _unheard(history: Sequence[AgentEvent]) -> list[str]:
         elif isinstance(event, Woken):
             why.append(event.why)
     return why
+
+
+def _said_to(history: Sequence[AgentEvent]) -> frozenset[str]:
+    """Names of the words that it was told of, or woken by."""
+    return frozenset(event.said or "" for event in history if isinstance(event, SpokenTo | Woken))
 
 
 def _is_heard(history: Sequence[AgentEvent]) -> bool:

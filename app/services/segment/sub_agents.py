@@ -196,6 +196,10 @@ class _BesideParent:
         uses = prompts.told(usage(self._gate.counters, limits, now), limits)
         return prompts.sub_agent_prompt(self._child, uses)
 
+    async def listen(self) -> str:
+        """Nobody can write to it."""
+        return ""
+
     def must_stop(self) -> Stop | None:
         return Stop.PARENT if self._parent_is_stopping() else None
 

@@ -110,7 +110,12 @@ class Setting(Protocol):
         ...
 
     async def first_prompt(self, session: Session) -> str:
-        """What the model is told first. Raises `WorkspaceFailed`."""
+        """What the model is told first, with what people wrote meanwhile. Raises
+        `WorkspaceFailed`."""
+        ...
+
+    async def listen(self) -> str:
+        """What people have written to the agent and it has not heard, as it is told."""
         ...
 
     def must_stop(self) -> Stop | None:
@@ -192,11 +197,13 @@ class Stretch:
         """Prompt until a closing tool was called; ask once more if the agent just stops."""
         end: TurnEnd = Halted("")
         refused = ""
-        for next_prompt in (prompt, prompts.nudge_prompt(self._agent)):
+        nudge = prompts.nudge_prompt(self._agent)
+        for next_prompt in (prompt, nudge):
+            words = await self._setting.listen() if next_prompt is nudge else ""
             verdict = await self._gate.before_turn()
             if not verdict.allowed:
                 return Halted(verdict.reason)
-            said = filter(None, (verdict.reason, refused, next_prompt))
+            said = filter(None, (verdict.reason, refused, words, next_prompt))
             end = await session.turn("\n\n".join(said))
             if isinstance(end, IncreaseRequested) and (refused := self._not_granted(end.limit)):
                 end = Idle(refused)
