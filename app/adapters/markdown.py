@@ -50,7 +50,9 @@ def _parser() -> "MarkdownIt":
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    return parser.disable("text_join")  # it hides what was escaped
+    parser.disable("text_join")  # it hides what was escaped
+    parser.parse("its rules are put together at the first text, and threads share them")
+    return parser
 
 
 class _Html:

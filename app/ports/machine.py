@@ -26,14 +26,16 @@ class Clock(Protocol):
 
 
 class ParseShell(Protocol):
-    """Turns a command line into argument lists. Never raises; bounded."""
+    """Turns a command line into argument lists. Never raises; bounded, but a hostile one may take
+    seconds: not for the event loop."""
 
     def __call__(self, command: str | Sequence[str]) -> ShellLine: ...
 
 
 class VisibleLines(Protocol):
     """The lines of a comment that are its author's own words, as GitHub shows them: no quotes,
-    code, lists or hidden comments. Never raises."""
+    code, lists or hidden comments. Never raises; a hostile comment may take seconds: not for the
+    event loop."""
 
     def __call__(self, body: str) -> Sequence[str]: ...
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.shell import MAX_TEXT_BYTES, parse
+from app.adapters.shell.nodes import parsed
 from app.testruns import Suite, suite_of
 from app.testruns.shell_line import ShellLine
 from tests.detection.table import lines_of_text
@@ -234,6 +235,24 @@ def test_past_a_bound_the_line_is_not_complete() -> None:
     for _ in range(5):
         nested = f"bash -c {shlex.quote(nested)}"
     assert not parse(nested).complete
+
+
+@pytest.mark.parametrize("piece", ["@a", "[a](", "<", ">", "&amp;", "[a]: "])
+def test_of_a_text_that_the_parser_reads_over_and_over_the_beginning_is_read(piece: str) -> None:
+    text = "pytest\n" + piece * (MAX_TEXT_BYTES // len(piece) - 8)
+    root, is_all = parsed(text)
+    assert not is_all
+    assert root.end_byte < len(text)
+    line = parse(text)
+    assert not line.complete
+    assert suite_of(line) is not None
+
+
+def test_long_text_that_is_read_once_is_read_whole() -> None:
+    page = "<li>@a [a](b) &amp; c</li>\n" * 2_000
+    line = parse(f"cat <<'EOF' > page.html\n{page}EOF\npytest")
+    assert line.complete
+    assert suite_of(line) is not None
 
 
 def test_four_nested_shells_and_twelve_wrappers_are_read() -> None:

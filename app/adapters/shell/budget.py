@@ -6,6 +6,11 @@ from dataclasses import dataclass
 from typing import Final
 
 MAX_NODES: Final = 20_000
+PIECE_BYTES: Final = 1_024
+MAX_READS: Final = 1_000
+"""So many pieces of a text are read before it counts as hostile. Ordinary text is read twice, so
+64 kB take 130 reads; where the grammar looks ahead to the end of the text at each word, they would
+take millions, and a minute."""
 MAX_DEPTH: Final = 60
 MAX_NESTED_SHELLS: Final = 4
 MAX_WRAPPERS: Final = 12

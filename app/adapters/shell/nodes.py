@@ -10,7 +10,7 @@ from typing import Final
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from app.adapters.shell.budget import MAX_NODES
+from app.adapters.shell.budget import MAX_NODES, MAX_READS, PIECE_BYTES
 from app.adapters.shell.texts import decoded
 from app.adapters.shell.words import WordReader
 from app.testruns.shell_line import (
@@ -39,12 +39,36 @@ STATEMENT_GROUPS: Final = frozenset(
 """Nodes that hold statements, one after the other."""
 
 
-def parsed(text: str) -> Node:
-    """The root of the tree of `text`. A backslash that begins a line is moved one blank to the
-    right: the grammar would take the line end before it into its word."""
+def parsed(text: str) -> tuple[Node, bool]:
+    """The root of the tree of `text`, and whether that is all of it: of a text that the parser
+    reads over and over again, the beginning is halved until it does not.
+
+    A backslash that begins a line is moved one blank to the right: the grammar would take the line
+    end before it into its word.
+    """
     if "\n\\" in text:
         text = _ESCAPE_AT_LINE_START.sub("\n \\\\", text)
-    return Parser(_LANGUAGE).parse(text.encode(errors="replace")).root_node
+    encoded = text.encode(errors="replace")
+    length = len(encoded)
+    while (root := _within_reads(encoded[:length])) is None:
+        length //= 2
+    return root, length == len(encoded)
+
+
+def _within_reads(text: bytes) -> Node | None:
+    """The root of its tree; None once the parser has read MAX_READS pieces of it."""
+    reads = 0
+
+    def piece(offset: int, _: object) -> bytes:
+        nonlocal reads
+        reads += 1
+        return text[offset : offset + PIECE_BYTES]
+
+    try:
+        tree = Parser(_LANGUAGE).parse(piece, progress_callback=lambda *_: reads > MAX_READS)
+    except ValueError:  # what the parser raises where it was stopped
+        return None
+    return tree.root_node
 
 
 def members_of(node: Node) -> list[tuple[bool, Node]]:

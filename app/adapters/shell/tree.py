@@ -86,8 +86,8 @@ class TreeReader:
 
     def read(self, text: str, fed: str | None = None) -> ShellNode:
         """`fed`: the text on its standard input, which a single command in it reads."""
-        root = parsed(text)
-        self.budget.complete &= not root.has_error
+        root, is_all = parsed(text)
+        self.budget.complete &= is_all and not root.has_error
         if "=" in text and "$" in text:
             self.variables.update(constant_variables(root, self.words))
         if fed is not None and root.named_child_count == 1:

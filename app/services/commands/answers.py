@@ -60,7 +60,7 @@ class Hearing:
         to Squadron."""
         if not await self._commanding.is_trusted(comment):
             return False
-        return not self._commanding.has_commands(comment)
+        return not await self._commanding.has_commands(comment)
 
     async def _listeners(self, comment: Comment, written_at: datetime | None) -> Sequence[Agent]:
         """The agents that a comment may be meant for: on their issue, or on their pull request.

@@ -6,6 +6,7 @@ what it added and nothing else. What was set aside for a wrong line is heard ane
 right.
 """
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Sequence
@@ -96,9 +97,9 @@ class Commanding:
         self._starting = starting
         self._obeying = obeying
 
-    def has_commands(self, comment: Comment) -> bool:
+    async def has_commands(self, comment: Comment) -> bool:
         """Whether a comment is meant for Squadron, rather than for an agent."""
-        return bool(self._lines(comment.body))
+        return bool(await self._lines(comment.body))
 
     async def is_trusted(self, comment: Comment) -> bool:
         """Everybody who had a hand in the text has to be trusted: an edit by somebody trusted
@@ -159,19 +160,19 @@ class Commanding:
             )
             await self._once(told, [press.identifier], [agent], [command])
 
-    def _lines(self, body: str) -> Sequence[str]:
+    async def _lines(self, body: str) -> Sequence[str]:
         if not may_hold_commands(body):
             return ()
-        return command_lines(self._world.visible_lines(body))
+        return command_lines(await asyncio.to_thread(self._world.visible_lines, body))
 
     async def _new_lines(self, comment: Comment) -> Sequence[str]:
         """Its command lines that are new in it, and that nobody has heard."""
-        lines = self._lines(comment.body)
+        lines = await self._lines(comment.body)
         if not lines:
             return ()
         name, number = comment.repository.full_name, comment.number
         heard = await self._world.store.heard_commands(name, number, comment.kind)
-        before = self._lines(comment.before)
+        before = await self._lines(comment.before)
         obeyed = [line for each in heard if not each.set_aside for line in each.lines]
         return new_lines(lines, before, obeyed, [each.lines for each in heard if each.set_aside])
 

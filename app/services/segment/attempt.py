@@ -55,6 +55,8 @@ BRAKED_WRAP_UP_SECONDS: Final = 3.0
 """The same under a brake: within 10 s it was seen, and the work is kept."""
 
 Answer = TypeVar("Answer")
+_aside: Final = asyncio.to_thread
+"""Prompts quote what strangers wrote: to find out what people see of it takes a while."""
 
 log = logging.getLogger("squadron.agents")
 
@@ -142,16 +144,17 @@ class Segment:
         if _is_heard(self._history):
             later = prompts.resume_prompt(uses)
         elif why := _unheard(self._history):
-            later = prompts.wake_prompt(agent, uses, why, await self._news())
-        pulled = prompts.pulled_prompt(self._pulled) if self._pulled else ""
+            later = await _aside(prompts.wake_prompt, agent, uses, why, await self._news())
+        pulled = await _aside(prompts.pulled_prompt, self._pulled) if self._pulled else ""
         news = "\n\n".join(filter(None, (pulled, await self.listen(), later)))
         if (pulled or later) and session.is_resumed:
             return news
-        start = prompts.start_prompt(agent, uses)
         if self._under_review is not None:
-            start = prompts.review_prompt(agent, self._under_review, uses)
+            start = await _aside(prompts.review_prompt, agent, self._under_review, uses)
         elif self._proposals is not None:
-            start = prompts.triage_prompt(agent, self._proposals.issues, uses)
+            start = await _aside(prompts.triage_prompt, agent, self._proposals.issues, uses)
+        else:
+            start = await _aside(prompts.start_prompt, agent, uses)
         return "\n\n".join(filter(None, (start, news)))
 
     async def listen(self) -> str:
@@ -173,7 +176,7 @@ class Segment:
         if news:
             await self._gate.record_or_drop(news)
             self._listened |= {each.said for each in news}
-        return prompts.words_prompt(self._gate.counters.unheard)
+        return await _aside(prompts.words_prompt, self._gate.counters.unheard)
 
     def must_stop(self) -> Stop | None:
         """Whether the process drains, or a brake is on."""

@@ -74,6 +74,17 @@ class _Running:
     waits: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a shell command asks of the tests."""
+
+    suite: Suite | None
+    waits: bool
+    """It only waits."""
+    may_change: bool
+    """It may change files before its tests run."""
+
+
 class Superseded(Exception):
     """Somebody else moved the agent on; this segment must stop and write nothing more."""
 
@@ -369,16 +380,21 @@ class BreakerGate:
         command = call.args.get("command")
         if call.tool not in SHELL_TOOLS or not isinstance(command, str):
             return None, False
+        read = await asyncio.to_thread(self._read, command)
+        if read.suite is None:
+            return None, read.waits
+        asked = SuiteAsked(
+            suite=read.suite, fingerprint=await self._fingerprint(), may_change=read.may_change
+        )
+        return asked, False
+
+    def _read(self, command: str) -> "_Read":
+        """Takes its time with what an agent has made long or odd: nobody waits for it."""
         line, rules = self._parse(command), self._agent.assignment.suites
         suite = suite_of(line, rules, str(self._directory or ""))
         if suite is None:
-            return None, is_waiting(line)
-        asked = SuiteAsked(
-            suite=suite,
-            fingerprint=await self._fingerprint(),
-            may_change=may_change(line, rules),
-        )
-        return asked, False
+            return _Read(None, waits=is_waiting(line), may_change=False)
+        return _Read(suite, waits=False, may_change=may_change(line, rules))
 
     async def _fingerprint(self) -> str:
         """Without a fingerprint the workspace counts as changed: never in the agent's favour."""

@@ -3,6 +3,7 @@
 Read from GitHub as it is now, whoever gave the hint: a webhook or reconciliation.
 """
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -131,7 +132,7 @@ class Feedback:
         """Reviews by people who may steer agents; what others wrote is left out."""
         here = repository_of(agent)
         reviews = [
-            words_of.for_the_agent(each, self._world.visible_lines)
+            await asyncio.to_thread(words_of.for_the_agent, each, self._world.visible_lines)
             for each in await self._world.github.reviews_by_others(here, number, history[0].at)
         ]
         words, names, by = list[str](), list[str](), OURSELVES
