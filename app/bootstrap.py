@@ -21,6 +21,7 @@ from pydantic import SecretStr
 
 from app.adapters.alarms import OperatorAlarms
 from app.adapters.clock import SystemClock, new_name
+from app.adapters.disk import free_mib
 from app.adapters.engine import (
     ClusterMembership,
     DurableEngine,
@@ -103,6 +104,7 @@ from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import BrakeWatch, Braking
 from app.services.moves.closing import Closing
+from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.reconciling.needs_human import NeedsHumanTurns
 from app.services.reconciling.repository import Looking
@@ -181,8 +183,7 @@ class Service:
         if self.is_adaptive:
             # Asked for often, so that a service which is seldom up for long does it too.
             self._repeat(self._adapt, hours=1, next_run_time=self.clock.now())
-        if self.database.dialect.name == "postgresql":
-            self._repeat(self._sweep, seconds=SWEEP_SECONDS)
+        self._repeat(self._sweep, seconds=SWEEP_SECONDS)
         self.scheduler.start()
         if self.settings.model is None:
             log.warning(
@@ -233,7 +234,7 @@ class Service:
         await asyncio.to_thread(self.engine.forget_finished, before)
 
     async def _sweep(self) -> None:
-        await asyncio.to_thread(self.engine.sweep_dead_workers)
+        await asyncio.to_thread(self.engine.sweep)
 
 
 async def _unless_stopped(job: Callable[[], Awaitable[None]]) -> None:
@@ -443,6 +444,7 @@ def _world(
         visible_lines=visible_lines,
         price_of=partial(price_of, overrides=operator.pricing),
         clock=clock,
+        free_mib=partial(free_mib, settings.data_dir),
         read_configuration=partial(_read_configuration, operator),
         edit_limits=_edit_limits,
         house=HouseRules(
@@ -451,6 +453,7 @@ def _world(
             starts_per_user_per_hour=operator.starts_per_user_per_hour,
             alerts=operator.alerts,
             adaptive=operator.adaptive,
+            min_free_mib=operator.min_free_mib,
         ),
         default_model=settings.model,
         worker=engine.worker,
@@ -497,7 +500,7 @@ def _services(
     plans = Plans(world, moving)
     money = Money(world, alerting, plans)
     closing = Closing(world, money)
-    braking = Braking(world, closing)
+    braking, room = Braking(world, closing), Room(world, closing)
     publisher = Publisher(world)
     starting = Starting(world, plans, money, Trusting(world, plans), moving)
     raising = Raising(world, starting, money)
@@ -555,6 +558,7 @@ def _services(
         access,
         looking,
         braking,
+        room,
         moving,
         drain,
         guard,
@@ -568,6 +572,7 @@ def _services(
             publisher,
             sub_agents,
             braking,
+            room,
             Stops(drain, brakes),
             Opening(world),
             feedback,

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from app.adapters.clock import SystemClock
+from app.adapters.disk import free_mib
 from app.adapters.github.standing import Installation, KnownApp, standing
 from app.adapters.processes import ProcessGroups
 from app.adapters.sandbox import ALLOW_SANDBOX, ATTACKS, OUT, Bounds, described, in_force
@@ -95,6 +96,7 @@ def examined(environ: Mapping[str, str]) -> Iterator[Check]:
         yield Check("operator's file", False, str(found), f"mend {settings.config}")
     if reading.config is not None:
         yield Check("operator's file", True, str(settings.config or "none: the defaults hold"))
+        yield _room(settings.data_dir, reading.config.min_free_mib)
         yield from _runtimes(settings)
         yield from _sandbox(reading.config.sandbox)
 
@@ -232,6 +234,15 @@ def _data_directory(path: Path) -> Iterator[Check]:
         yield Check(name, False, f"{path} cannot be written", f"chown it to user {os.getuid()}")
     else:
         yield _private(name, path, "700")
+
+
+def _room(path: Path, least_mib: int) -> Check:
+    """Whether agents could begin to work."""
+    there = next(one for one in (path.absolute(), *path.absolute().parents) if one.exists())
+    free = free_mib(there)
+    said = f"{free:,} MiB free, {least_mib:,} are needed for a start (min_free_mib)"
+    is_enough = free >= least_mib
+    return Check("room", is_enough, said, "" if is_enough else f"make room on the disk of {path}")
 
 
 def _database(settings: Settings) -> Check:

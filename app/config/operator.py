@@ -49,6 +49,8 @@ class OperatorConfig:
     reconciliation_interval_seconds: int = 300
     worker_agents: int = 4
     """Agents that one worker runs at once."""
+    min_free_mib: int = 1_024
+    """Of the disk with the data directory; below it no agent begins to work."""
     sandbox: SandboxRules = SandboxRules()
 
     def allows_model(self, model: str) -> bool:
@@ -124,6 +126,7 @@ def _operator_config(read_file: OperatorFile, file: str, document: Document) -> 
         adaptive=read_file.adaptive,
         reconciliation_interval_seconds=read_file.reconciliation_interval,
         worker_agents=read_file.workers.agents,
+        min_free_mib=read_file.min_free_mib,
         sandbox=_sandbox_rules(read_file.sandbox),
     )
 

@@ -233,4 +233,6 @@ class OperatorFile(Strict):
     reconciliation_interval: int = Field(default=300, ge=1, le=86_400)
     """Seconds between two comparisons with GitHub."""
     workers: Workers = Workers()
+    min_free_mib: int = Field(default=1_024, ge=0, le=1_048_576)
+    """MiB of disk below which no agent begins to work; 0: that is not looked at."""
     sandbox: Sandbox = Sandbox()

@@ -25,6 +25,12 @@ class Clock(Protocol):
         ...
 
 
+class FreeMiB(Protocol):
+    """How many MiB can still be written. Raises `OSError`."""
+
+    def __call__(self) -> int: ...
+
+
 class ParseShell(Protocol):
     """Turns a command line into argument lists. Never raises; bounded, but a hostile one may take
     seconds: not for the event loop."""

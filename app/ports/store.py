@@ -288,6 +288,10 @@ class Store(Protocol):
         """
         ...
 
+    async def try_room(self) -> None:
+        """Whether a delivery could be kept now. Raises `StoreUnavailable`."""
+        ...
+
     async def undispatched(self, most: int) -> Sequence[Delivery]:
         """The oldest deliveries that nobody has looked at yet."""
         ...

@@ -18,6 +18,7 @@ from app.ports import (
     Clock,
     Engine,
     Exclusive,
+    FreeMiB,
     GitHub,
     Hook,
     Ledger,
@@ -76,6 +77,8 @@ class World:
     visible_lines: VisibleLines
     price_of: PriceOf
     clock: Clock
+    free_mib: FreeMiB
+    """Of the disk with the data directory."""
     read_configuration: ReadConfiguration
     edit_limits: EditLimits
     house: HouseRules

@@ -16,6 +16,7 @@ from app.bootstrap import Service
 from app.ports import StoreUnavailable
 from app.services.intake.intake import MOST_BODY_BYTES
 from app.web import api
+from app.web.readiness import Readiness
 from app.web.sharing import OnceForAll
 from app.web.webhook import WebhookEndpoint
 
@@ -75,6 +76,15 @@ def rest(service: Service) -> FastAPI:
             await asyncio.wait({dispatcher}, timeout=DISPATCHER_ENDS_WITHIN_SECONDS)
             await service.stop()
 
+    def stopped() -> str:
+        if not dispatching:
+            return "starting or stopping"
+        if any(task.done() for task in dispatching):
+            return "the dispatcher has ended; see the log and start again"
+        return ""
+
+    readiness = Readiness(service.store, service.clock, stopped)
+
     # The description is the API's: it is there behind the API's token, or not at all.
     app = FastAPI(title="Squadron", lifespan=lifespan, openapi_url=None)
 
@@ -90,15 +100,9 @@ def rest(service: Service) -> FastAPI:
 
     @app.get("/readyz")
     async def readyz() -> dict[str, str]:
-        """The engine and the dispatcher run, and the database can be read."""
-        if not dispatching:
-            raise HTTPException(503, "starting or stopping")
-        if any(task.done() for task in dispatching):
-            raise HTTPException(503, "the dispatcher has ended; see the log and start again")
-        try:
-            await service.store.undispatched(1)
-        except StoreUnavailable as error:
-            raise HTTPException(503, f"the database cannot be read: {error}") from error
+        """The engine and the dispatcher run, and the database keeps what it is given."""
+        if why := await readiness.why_not():
+            raise HTTPException(503, why)
         return {"status": "ready"}
 
     async def figures() -> bytes:

@@ -34,6 +34,8 @@ MOST_FORGOTTEN_AT_ONCE: Final = 5_000
 log = logging.getLogger("squadron.engine")
 
 _handlers: dict[WorkKind, Handler] = {}
+_running: set[str] = set()
+"""Ids of the work that this process performs now."""
 
 
 @DBOS.step(
@@ -56,7 +58,11 @@ async def perform(kind: str, work_id: str, subject: str, segment: int) -> None:
 @DBOS.workflow(name="squadron_work", max_recovery_attempts=None)
 async def squadron_work(kind: str, work_id: str, subject: str, segment: int) -> None:
     """The only workflow: its arguments are ids, so that its history stays small and readable."""
-    await perform(kind, work_id, subject, segment)
+    _running.add(work_id)
+    try:
+        await perform(kind, work_id, subject, segment)
+    finally:
+        _running.discard(work_id)
 
 
 class DurableEngine:
@@ -75,6 +81,8 @@ class DurableEngine:
         self._url = engine.url.render_as_string(hide_password=False)
         self._json = DBOSPortableJSONSerializer()
         self._client: DBOSClient | None = None
+        self._missed: frozenset[str] = frozenset()
+        """Work that counts as running here, and was not when it was looked for."""
         self._launched = threading.Event()
 
     @property
@@ -154,16 +162,10 @@ class DurableEngine:
 
     def _take_over(self, dead_worker: str) -> None:
         """Queue a dead worker's work again. Called with its membership lock held."""
-        pending = DBOS.list_workflows(
-            status="PENDING", executor_id=dead_worker, load_input=False, load_output=False
-        )
-        by_queue: dict[str, list[str]] = {}
-        for workflow in pending:
-            queue = workflow.queue_name or WorkKind.RECONCILIATION.value
-            by_queue.setdefault(queue, []).append(workflow.workflow_id)
-        for queue, ids in by_queue.items():
-            log.warning("taking over %d pieces of work of %s", len(ids), dead_worker)
-            DBOS.resume_workflows(ids, queue_name=queue)
+        queues = _queues_of_pending(dead_worker)
+        if queues:
+            log.warning("taking over %d pieces of work of %s", len(queues), dead_worker)
+        _queue_again(queues)
 
     def forget_finished(self, before: datetime) -> int:
         """Delete the records of work that ended before an instant; how many, bounded.
@@ -185,10 +187,42 @@ class DurableEngine:
         pending = DBOS.list_workflows(status="PENDING", load_input=False, load_output=False)
         return {workflow.executor_id for workflow in pending if workflow.executor_id}
 
-    def sweep_dead_workers(self) -> None:
-        """Find work whose process is gone and queue it again (PostgreSQL; nothing on SQLite)."""
+    def sweep(self) -> None:
+        """Find work that nobody performs and queue it again: its process is gone (PostgreSQL; on
+        SQLite the next start finds it), or the engine could not record how it ended, since the
+        database took nothing. Such work would count as running until the next start, and would
+        keep its place among those that run at once."""
         for worker in self.workers_with_pending_work() - {self._membership.executor_id}:
             self._membership.take_over(worker)
+        self._queue_missed_again()
+
+    def _queue_missed_again(self) -> None:
+        """What was missed twice: what begins or ends just now is not in two sweeps."""
+        queues = _queues_of_pending(self._membership.executor_id)
+        missed = queues.keys() - _running
+        lost = {work_id: queues[work_id] for work_id in missed & self._missed}
+        if lost:
+            log.warning("nobody performs %d pieces of work: they are queued again", len(lost))
+        _queue_again(lost)
+        self._missed = frozenset(missed - lost.keys())
+
+
+def _queues_of_pending(worker: str) -> dict[str, str]:
+    """The queues of what counts as running at a worker, by id."""
+    pending = DBOS.list_workflows(
+        status="PENDING", executor_id=worker, load_input=False, load_output=False
+    )
+    return {
+        workflow.workflow_id: workflow.queue_name or WorkKind.RECONCILIATION.value
+        for workflow in pending
+    }
+
+
+def _queue_again(queues: Mapping[str, str]) -> None:
+    """`queues`: by the id of the work."""
+    for queue in set(queues.values()):
+        ids = [work_id for work_id, its_queue in queues.items() if its_queue == queue]
+        DBOS.resume_workflows(ids, queue_name=queue)
 
 
 def _options(work: Work) -> EnqueueOptions:

@@ -146,6 +146,7 @@ def begin_segment(
         ),
         {
             "state": active.value,
+            "waits_for": None,
             "worker": worker,
             "segment_attempts": AGENTS.c.segment_attempts + 1,
             "updated_at": at,
@@ -189,7 +190,7 @@ class Move:
             **_changed(changes),
             **log.Tokens.of(events).columns,
         }
-        if state not in (State.SLEEPING, State.PAUSED):
+        if state is State.ACTIVE or state in FINAL:
             values["waits_for"] = None
         if state is not State.ACTIVE:
             values["worker"] = None

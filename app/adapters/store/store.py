@@ -24,6 +24,7 @@ from app.adapters.store import (
     redelivery,
     refused,
     registry,
+    room,
     waiting,
     written,
 )
@@ -69,6 +70,11 @@ class SqlStore:
     async def accept(self, delivery: Delivery) -> bool:
         """Commit a delivery to the inbox; False if its id is known."""
         return await self._writer.run_batched(inbox.accept, delivery)
+
+    async def try_room(self) -> None:
+        """Commit what a delivery takes, and take it out again. Raises `StoreUnavailable`."""
+        await self._writer.run(room.fill)
+        await self._writer.run(room.clear)
 
     async def undispatched(self, most: int) -> Sequence[Delivery]:
         """The oldest deliveries that nobody has looked at yet."""

@@ -359,6 +359,15 @@ class PassRow(SQLModel, table=True):
     """JSON: kinds of exceptions, by what has failed."""
 
 
+class RoomRow(SQLModel, table=True):
+    """Where it is tried whether there is room: one row, empty except while that is tried."""
+
+    __tablename__ = "sq_room"
+
+    id: int = Field(primary_key=True, sa_column_kwargs={"autoincrement": False})
+    filling: bytes = Field(sa_type=sa.LargeBinary)
+
+
 class WrittenRow(SQLModel, table=True):
     """What a person wrote to an agent while it worked or waited for its turn."""
 
@@ -515,3 +524,4 @@ CONFIGURATIONS = _table(ConfigurationRow)
 PLACES = _table(PlaceRow)
 LAST_PASS = _table(PassRow)
 WRITTEN = _table(WrittenRow)
+ROOM = _table(RoomRow)

@@ -17,9 +17,11 @@ from app.core.agents.events import (
     Created,
     Finished,
     Held,
+    HeldUp,
     Hold,
     HostRefused,
     Kept,
+    LetOn,
     LostAccess,
     ModelAsked,
     ModelCalled,
@@ -309,7 +311,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             return counters
         case Proposed() | Reported() | HostRefused() | SetUp():
             return counters
-        case Braked() | BrakeLifted() | LostAccess():
+        case Braked() | BrakeLifted() | HeldUp() | LetOn() | LostAccess():
             return counters
         case _:
             assert_never(event)

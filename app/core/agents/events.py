@@ -22,7 +22,7 @@ class Layer(StrEnum):
 
 
 class Waits(StrEnum):
-    """What a sleeping agent waits for."""
+    """What an agent waits for that is SLEEPING, PAUSED, or held up in the queue."""
 
     BLOCKER = "blocker"
     ANSWER = "answer"
@@ -31,6 +31,8 @@ class Waits(StrEnum):
     """A PAUSED agent: a human may raise the limit that holds it."""
     ACCESS = "access"
     """The App is not let into the repository."""
+    ROOM = "room"
+    """A QUEUED agent: the disk is as good as full."""
 
 
 class Phase(StrEnum):
@@ -513,6 +515,23 @@ class BrakeLifted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldUp:
+    """What the agent needs is not to be had: it waits in the queue, and no clock runs."""
+
+    at: datetime
+    waits_for: Waits
+    why: str
+    """For people, in whole sentences."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetOn:
+    """What held the agent up is over: it was queued again."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LostAccess:
     """The App is not let into the repository any more: whatever runs of the agent has to stop."""
 
@@ -553,6 +572,8 @@ AgentEvent = (
     | Finished
     | Braked
     | BrakeLifted
+    | HeldUp
+    | LetOn
     | LostAccess
 )
 

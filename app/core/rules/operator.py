@@ -17,3 +17,5 @@ class HouseRules:
     starts_per_user_per_hour: int = 100
     alerts: Alerts = field(default_factory=Alerts)
     adaptive: Adaptive = "off"
+    min_free_mib: int = 1_024
+    """Of the disk with the data directory; below it no agent begins to work."""

@@ -34,6 +34,8 @@ def state_sentence(report: Report) -> str:
     match agent.state:
         case State.QUEUED if report.brake is not None:
             return held_words(report.brake)
+        case State.QUEUED if report.held_up is not None:
+            return f"Waiting for room. {report.held_up.why}"
         case State.QUEUED:
             return "Waiting for a worker."
         case State.ACTIVE:

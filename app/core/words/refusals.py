@@ -140,6 +140,14 @@ def held_words(braked: Braked) -> str:
     )
 
 
+def no_room(least_mib: int) -> str:
+    """No agent begins, for the disk is as good as full."""
+    return (
+        f"Squadron's disk has less than {least_mib:,} MiB free (`min_free_mib`): nothing begins."
+        " Whoever runs Squadron has to make room; then it goes on by itself."
+    )
+
+
 def paused_words(role: str, brake: Brake) -> str:
     """Somebody asked for an agent while a person has paused everything there."""
     return (

@@ -13,6 +13,7 @@ from app.core.agents.events import (
     Created,
     DiffSize,
     Finished,
+    HeldUp,
     Hold,
     Kept,
     Passed,
@@ -25,6 +26,7 @@ from app.core.agents.events import (
     Spawned,
     ToolAsked,
     ToolEnded,
+    Waits,
     Warned,
 )
 from app.core.agents.lifecycle import State
@@ -95,7 +97,9 @@ class Report:
     """What it thinks of issues, the last word on each."""
     trigger: str
     brake: Braked | None = None
-    """What keeps it from working while it is QUEUED."""
+    """Who keeps it from working while it is QUEUED."""
+    held_up: HeldUp | None = None
+    """What it lacks while it is QUEUED."""
     review_refused: str = ""
     """Why GitHub does not take its review; empty: it did, or was not asked yet."""
 
@@ -137,6 +141,7 @@ def report(agent: Agent, log: Sequence[AgentEvent], now: datetime) -> Report:
         proposed=tuple({e.issue: e for e in log if isinstance(e, Proposed)}.values()),
         trigger=created[0].trigger if created else "",
         brake=braked(log) if agent.state is State.QUEUED else None,
+        held_up=_held_up(log) if agent.waits_for is Waits.ROOM else None,
     )
 
 
@@ -151,6 +156,11 @@ def braked(log: Sequence[AgentEvent]) -> Braked | None:
             case _:
                 continue
     return None
+
+
+def _held_up(log: Sequence[AgentEvent]) -> HeldUp | None:
+    """What the agent was told last of what it lacks."""
+    return next((event for event in reversed(log) if isinstance(event, HeldUp)), None)
 
 
 def _as_of(agent: Agent, counters: Counters, now: datetime) -> datetime:

@@ -34,6 +34,7 @@ from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import LIFTED, Braking
 from app.services.moves.closing import Closing
+from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.reconciling.doubles import IN_FLIGHT, Doubles
 from app.services.reconciling.needs_human import NeedsHumanTurns
@@ -98,6 +99,7 @@ class Reconciliation:
         access: Access,
         looking: Looking,
         braking: Braking,
+        room: Room,
         moving: Moving,
         drain: Drain,
         guard: Guard,
@@ -116,6 +118,7 @@ class Reconciliation:
         self._access = access
         self._looking = looking
         self._braking = braking
+        self._room = room
         self._doubles = Doubles(world)
         self._moving = moving
         self._drain = drain
@@ -264,7 +267,9 @@ class Reconciliation:
         is_pending = await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id)
         if is_pending or await self._braking.hold_back(agent.id, agent.segment):
             return
-        if await self._braking.let_on(agent):
+        if await self._room.hold_up(agent.id, agent.segment):
+            return
+        if await self._braking.let_on(agent) or await self._room.let_on(agent):
             repairs.note("let on", agent)
         elif await self._closing.requeue(agent, "its work was lost"):
             repairs.note("requeued", agent)

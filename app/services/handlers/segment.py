@@ -34,6 +34,7 @@ from app.ports import (
 from app.services.effects.publisher import Publisher
 from app.services.moves.brakes import Braking
 from app.services.moves.closing import Closing
+from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.segment.attempt import Segment, Stops
 from app.services.segment.gate import BreakerGate
@@ -62,6 +63,7 @@ class Segments:
         publisher: Publisher,
         sub_agents: SubAgents,
         braking: Braking,
+        room: Room,
         stops: Stops,
         opening: Opening,
         feedback: Feedback,
@@ -71,6 +73,7 @@ class Segments:
         self._stopping = stopping
         self._publisher = publisher
         self._braking = braking
+        self._room = room
         self._stops = stops
         self._sub_agents = sub_agents
         self._opening = opening
@@ -84,7 +87,9 @@ class Segments:
 
     async def _run(self, agent_id: AgentId, work: Work) -> None:
         world = self._world
-        is_held = await self._braking.hold_back(agent_id, work.segment)
+        is_held = await self._braking.hold_back(agent_id, work.segment) or await self._room.hold_up(
+            agent_id, work.segment
+        )
         agent = (
             None
             if is_held

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from app.core.agents.agent import Agent, AgentId
-from app.core.agents.events import Braked
+from app.core.agents.events import Braked, BrakeLifted
 from app.core.agents.lifecycle import State
 from app.core.rules.brakes import Brake, brake_on, time_under
 from app.core.words.refusals import brake_words
@@ -133,7 +133,8 @@ class Braking:
         """Queue an agent again that was held; False if it was not, or somebody else did."""
         if braked(await self._world.store.log(agent.id)) is None:
             return False
-        return await self._closing.let_on(agent) is not None
+        lifted = BrakeLifted(at=self._world.clock.now())
+        return await self._closing.go_on(agent, lifted) is not None
 
     async def time_under(self, agent: Agent, since: datetime) -> timedelta:
         """How long of an agent's waiting since then a brake was on."""

@@ -17,9 +17,11 @@ from app.core.agents.events import (
     BrakeLifted,
     Cause,
     Finished,
+    HeldUp,
     Hold,
     Kept,
     Layer,
+    LetOn,
     SegmentEnded,
     Slept,
     Summarised,
@@ -160,10 +162,19 @@ class Closing:
         events: list[AgentEvent] = [self._taken_out(kept), braked]
         return await self._move(agent, Signal.INTERRUPTED, events, Changes(sha=kept.verified))
 
-    async def let_on(self, agent: Agent) -> Agent | None:
-        """No brake holds an agent any more that waited for that in the queue."""
-        lifted = BrakeLifted(at=self._world.clock.now())
-        return await self._move(agent, Signal.INTERRUPTED, [lifted], Changes())
+    async def hold_up(self, agent: Agent, told: HeldUp) -> Agent | None:
+        """What the agent needs is lacking: it waits in the queue. What a worker began that is gone
+        ended when it was last heard of."""
+        ended: list[AgentEvent] = []
+        if agent.state is State.ACTIVE:
+            last_heard = fold(await self._world.store.log(agent.id)).clock
+            ended = [SegmentEnded(at=last_heard or told.at, why=told.why)]
+        changes = Changes(waits_for=told.waits_for)
+        return await self._move(agent, Signal.INTERRUPTED, [*ended, told], changes)
+
+    async def go_on(self, agent: Agent, told: BrakeLifted | LetOn) -> Agent | None:
+        """What an agent waited for in the queue is over."""
+        return await self._move(agent, Signal.INTERRUPTED, [told], Changes())
 
     async def pause(self, agent: Agent, hold: Hold) -> Agent | None:
         """A limit asks a human: keep work and session, and wait; no clock but the pause's runs."""

@@ -1,0 +1,42 @@
+"""Whether this process can do its work now, for whoever sends it deliveries."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Final
+
+from app.ports import Clock, Store, StoreUnavailable
+from app.web.sharing import OnceForAll
+
+HOLDS_FOR: Final = timedelta(seconds=2)
+"""How long an answer holds: everybody may ask, and each try writes to the disk."""
+
+
+class Readiness:
+    """Ready is who takes deliveries, keeps them, and sees to them."""
+
+    def __init__(self, store: Store, clock: Clock, dispatching: Callable[[], str]) -> None:
+        """`dispatching`: what is wrong with whoever sees to deliveries; nothing if it is empty."""
+        self._store = store
+        self._clock = clock
+        self._dispatching = dispatching
+        self._tried_at: datetime | None = None
+        self._found = ""
+        self._try = OnceForAll(self._look)
+
+    async def why_not(self) -> str:
+        """In people's words; empty if it is ready."""
+        if wrong := self._dispatching():
+            return wrong
+        if self._tried_at is None or self._clock.now() - self._tried_at >= HOLDS_FOR:
+            await self._try()
+        return self._found
+
+    async def _look(self) -> None:
+        try:
+            await self._store.undispatched(1)
+            await self._store.try_room()
+        except StoreUnavailable as error:
+            self._found = f"deliveries cannot be kept: {error}"
+        else:
+            self._found = ""
+        self._tried_at = self._clock.now()
