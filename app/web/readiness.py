@@ -27,9 +27,15 @@ class Readiness:
         """In people's words; empty if it is ready."""
         if wrong := self._dispatching():
             return wrong
-        if self._tried_at is None or self._clock.now() - self._tried_at >= HOLDS_FOR:
+        if not self._holds():
             await self._try()
         return self._found
+
+    def _holds(self) -> bool:
+        """A clock that was set back does not make an answer last."""
+        if self._tried_at is None:
+            return False
+        return timedelta(0) <= self._clock.now() - self._tried_at < HOLDS_FOR
 
     async def _look(self) -> None:
         try:

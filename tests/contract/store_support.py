@@ -1,7 +1,7 @@
 """The same store on both databases; `conftest.py` offers the fixtures to the tests."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -102,6 +102,16 @@ class World:
         active = await self.store.begin_segment(created.id, 0, "worker-1", later(1))
         assert active is not None
         return active
+
+
+@contextmanager
+def heard(engine: sa.Engine, event: str, listen: Callable[..., None]) -> Iterator[None]:
+    """`listen` hears of this event of every connection, and may fail in its place."""
+    sa.event.listen(engine, event, listen)
+    try:
+        yield
+    finally:
+        sa.event.remove(engine, event, listen)
 
 
 @contextmanager

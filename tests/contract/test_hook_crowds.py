@@ -4,8 +4,8 @@ Issue, "How it is judged": 1,000 concurrent requests. DESIGN section 6, promise 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import pytest
@@ -28,7 +28,7 @@ from app.core.agents.events import (
 from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import Action, LimitName
 from app.ports import ModelRequest, ModelUsage, ToolCall
-from tests.contract.store_support import World
+from tests.contract.store_support import World, heard
 from tests.core.strategies import only
 from tests.support.hook import MODEL, WENT_WELL, Hook, Start, count
 
@@ -331,16 +331,6 @@ async def test_a_gate_whose_segment_was_taken_over_denies_and_writes_nothing(
 
 
 # --- the database fails ------------------------------------------------------------------------
-
-
-@contextmanager
-def heard(engine: sa.Engine, event: str, listen: Callable[..., None]) -> Iterator[None]:
-    """`listen` hears of this event of every connection, and may fail in its place."""
-    sa.event.listen(engine, event, listen)
-    try:
-        yield
-    finally:
-        sa.event.remove(engine, event, listen)
 
 
 def writes_nothing(engine: sa.Engine) -> AbstractContextManager[None]:

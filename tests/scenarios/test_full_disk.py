@@ -21,7 +21,8 @@ from tests.support.waiting import until
 pytestmark = pytest.mark.full
 
 FULL_FOR_SECONDS = 12
-"""Longer than the engine tries a piece of work over and over."""
+"""How long it is full is part of the story: longer than the engine tries a piece of work over and
+over (seven seconds of pauses), so that it gives that up while nothing can be recorded."""
 MOST_MIB = 1_048_576
 """That the operator may want to be free."""
 

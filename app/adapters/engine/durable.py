@@ -199,12 +199,12 @@ class DurableEngine:
     def _queue_missed_again(self) -> None:
         """What was missed twice: what begins or ends just now is not in two sweeps."""
         queues = _queues_of_pending(self._membership.executor_id)
-        missed = queues.keys() - _running
+        missed = frozenset(work_id for work_id in queues if work_id not in _running)
         lost = {work_id: queues[work_id] for work_id in missed & self._missed}
         if lost:
             log.warning("nobody performs %d pieces of work: they are queued again", len(lost))
         _queue_again(lost)
-        self._missed = frozenset(missed - lost.keys())
+        self._missed = missed - lost.keys()
 
 
 def _queues_of_pending(worker: str) -> dict[str, str]:
