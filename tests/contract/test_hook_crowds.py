@@ -158,6 +158,15 @@ async def test_an_answer_counts_with_its_price_instead_of_its_estimate(start: St
     assert (halt.answer, halt.observed, halt.maximum) == (Answer.HALT, 0.001, 0.02)
 
 
+async def test_calls_are_judged_in_the_order_in_which_they_were_asked_for(start: Start) -> None:
+    """The first takes longest to read, and what it would run counts all the same before the
+    others."""
+    hook = await start(only(max_tool_calls=1))
+    commands = ["@a" * 8_000, "true", "false"]
+    verdicts = await asyncio.gather(*(hook.asks("bash", command=each) for each in commands))
+    assert [verdict.allowed for verdict in verdicts] == [True, False, False]
+
+
 async def test_a_call_that_died_with_its_process_is_no_longer_under_way(start: Start) -> None:
     hook = await start(only(max_cost_usd=0.02))
     assert (await hook.asks_model(10_000, 10_000)).allowed

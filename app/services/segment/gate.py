@@ -116,6 +116,9 @@ class BreakerGate:
         self._clock = clock
         self.redact = redact
         self._lock = asyncio.Lock()
+        self._in_turn = asyncio.Lock()
+        """Tools are judged in the order in which they were asked for, however long it takes to
+        read what each of them would run."""
         self._running: dict[str, _Running] = {}
         self._untold: list[str] = []
         self._last_words_calls = 0
@@ -187,6 +190,10 @@ class BreakerGate:
         """May this working tool run?"""
         if self._agent.assignment.kind is RoleKind.REVIEW and call.kind in _CHANGES:
             return await self._read_only(call)
+        async with self._in_turn:
+            return await self._judged(call)
+
+    async def _judged(self, call: ToolCall) -> Verdict:
         asked, waits = await self._shell_asked(call)
         ask = ToolAsked(
             at=self._clock.now(),
@@ -388,7 +395,7 @@ class BreakerGate:
         )
         return asked, False
 
-    def _read(self, command: str) -> "_Read":
+    def _read(self, command: str) -> _Read:
         """Takes its time with what an agent has made long or odd: nobody waits for it."""
         line, rules = self._parse(command), self._agent.assignment.suites
         suite = suite_of(line, rules, str(self._directory or ""))
