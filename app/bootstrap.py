@@ -95,7 +95,7 @@ from app.services.effects.publisher import Publisher
 from app.services.guard import Guard
 from app.services.handlers.delivery import Routing
 from app.services.handlers.effects import Publishing
-from app.services.handlers.reconciliation import ADAPT, TIDY, Reconciliation
+from app.services.handlers.reconciliation import ADAPT, START, TIDY, Reconciliation
 from app.services.handlers.redelivery import Redelivery
 from app.services.handlers.segment import Segments
 from app.services.intake.dispatch import Dispatcher
@@ -104,6 +104,7 @@ from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import BrakeWatch, Braking
 from app.services.moves.closing import Closing
+from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.reconciling.needs_human import NeedsHumanTurns
@@ -172,7 +173,7 @@ class Service:
         await asyncio.to_thread(self.engine.start, self.handlers)
         self.brakes.start()
         await self.engine.enqueue(
-            Work(WorkKind.RECONCILIATION, f"reconcile:start:{self.engine.worker}", "start")
+            Work(WorkKind.RECONCILIATION, f"reconcile:{START}:{self.engine.worker}", START)
         )
         await self.engine.enqueue(
             Work(WorkKind.REDELIVERY, f"redelivery:start:{self.engine.worker}", "start")
@@ -501,6 +502,7 @@ def _services(
     money = Money(world, alerting, plans)
     closing = Closing(world, money)
     braking, room = Braking(world, closing), Room(world, closing)
+    providers = Providers(world, closing, alerting)
     publisher = Publisher(world)
     starting = Starting(world, plans, money, Trusting(world, plans), moving)
     raising = Raising(world, starting, money)
@@ -559,6 +561,7 @@ def _services(
         looking,
         braking,
         room,
+        providers,
         moving,
         drain,
         guard,
@@ -573,6 +576,7 @@ def _services(
             sub_agents,
             braking,
             room,
+            providers,
             Stops(drain, brakes),
             Opening(world),
             feedback,

@@ -9,6 +9,7 @@ from app.core.agents.events import LineComment, Phase, ToolKind
 from app.core.breaker.verdict import Verdict
 from app.core.github.patch import FilePatch
 from app.core.limits import LimitName
+from app.core.rules.outages import Failure
 from app.core.rules.plan import RuntimeName
 
 
@@ -64,6 +65,8 @@ class ModelUsage:
     """Whether the agent said something; thinking is no text."""
     is_estimate: bool = False
     """Whether the provider has left a figure open, so that it is taken from what was seen."""
+    is_whole: bool = True
+    """Whether the answer came to its end."""
 
 
 class Gate(Protocol):
@@ -143,10 +146,25 @@ class RuntimeFailed:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class ProviderAway:
+    """The model's provider gives no whole answer: the session can go on once it does."""
+
+    failure: Failure
+
+
+class NoProvider(Exception):
+    """The model's provider cannot be asked: a session cannot begin before that is mended."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
+
+
 Report = ReportedComplete | ReviewSubmitted | ReportedBlocked
 """How an agent ends its work by itself."""
 
-TurnEnd = Idle | Report | IncreaseRequested | Halted | RuntimeFailed
+TurnEnd = Idle | Report | IncreaseRequested | Halted | RuntimeFailed | ProviderAway
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from app.core.github.comment_kinds import CommentKind
 from app.core.github.redelivery import AskedAgain
 from app.core.history.adapting import Adapted
 from app.core.rules.brakes import Brake, Place
+from app.core.rules.outages import Failure, Outage
 from app.core.steering.asks import Trigger
 from app.ports.github import Repository
 from app.ports.ledger import Funding, WaitingStart
@@ -176,6 +177,10 @@ class Changes:
     trip: Trip | None = None
     pause_seconds: float = 0
     """Of a move to QUEUED: the next segment begins that much later, without a slot until then."""
+    retry_at: datetime | None = None
+    """Set anew at every move: when an agent that is held up looks again."""
+    missing_provider: str | None = None
+    """Set anew at every move: the provider of models that it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,6 +413,27 @@ class Store(Protocol):
         ...
 
     async def save_look(self, repository: str, look: Look) -> None: ...
+
+    async def outages(self) -> Mapping[str, Outage]:
+        """Providers of models that are away, by name."""
+        ...
+
+    async def provider_failed(self, failure: Failure, by: str, at: datetime) -> Outage:
+        """A provider was asked in vain; `by`: id of the agent."""
+        ...
+
+    async def ask_provider(self, provider: str, by: str, at: datetime) -> Outage | None:
+        """Whether an agent may ask a provider, which nobody else does then while it is away; the
+        outage that keeps it from that, None: nothing does."""
+        ...
+
+    async def ask_providers_at_once(self, at: datetime) -> None:
+        """Whoever needs one may ask it now: what was wrong may have been mended."""
+        ...
+
+    async def provider_answered(self, provider: str) -> Outage | None:
+        """It is back; the outage that is over with that, told to one caller."""
+        ...
 
     async def last_pass(self) -> Pass | None:
         """The pass of reconciliation that ended last; None before the first."""

@@ -9,13 +9,14 @@ import json
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from app.scripted.script import Answer, Conversation, Failure, Scripts
+from app.scripted.script import Answer, Conversation, Failure, Scripts, Served, Step
 from app.scripted.usage import input_tokens, reported_tokens
 from app.scripted.wires import Json, Reply, Wire, chat, messages, responses
 
@@ -43,6 +44,11 @@ class Recorded:
     conversation: Conversation
 
 
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """The connection ends without a byte of an answer."""
+
+
 class ScriptedServer:
     """The server: a context manager that listens while it is open.
 
@@ -55,8 +61,13 @@ class ScriptedServer:
         self.api_key = api_key
         self.requests: deque[Recorded] = deque(maxlen=MOST_RECORDED)
         """The newest requests for an answer, oldest first."""
+        self.trouble: Step | Silence | None = None
+        """What every request gets while it is set, whatever its script says."""
         self.closing = threading.Event()
         self._faults: deque[Failure] = deque()
+        self._listen(port)
+
+    def _listen(self, port: int) -> None:
         self._http = _Http(("127.0.0.1", port), self)
         self._thread = threading.Thread(
             target=self._http.serve_forever, args=(SHUTDOWN_POLL_SECONDS,), name="scripted-model"
@@ -71,16 +82,31 @@ class ScriptedServer:
         """Answer the next requests with these failures, whatever their scripts say."""
         self._faults.extend(failures)
 
-    def next_fault(self) -> Failure | None:
-        """Take the failure that the next request gets, if there is one."""
+    def next_trouble(self) -> Step | Silence | None:
+        """Take what the next request gets besides its script, if there is something."""
         try:
             return self._faults.popleft()
         except IndexError:
-            return None
+            return self.trouble
+
+    @contextmanager
+    def refusing(self) -> Iterator[None]:
+        """New connections are refused meanwhile, old ones end without an answer."""
+        before, self.trouble = self.trouble, Silence()
+        self._hang_up()
+        try:
+            yield
+        finally:
+            self.trouble = before
+            self._listen(self._http.server_port)
+            self._thread.start()
 
     def close(self) -> None:
         """Stop listening; answers that are still being thought about are dropped."""
         self.closing.set()
+        self._hang_up()
+
+    def _hang_up(self) -> None:
         self._http.shutdown()
         self._http.server_close()
         self._thread.join()
@@ -151,10 +177,12 @@ class _Handler(BaseHTTPRequestHandler):
         conversation = wire.conversation(body)
         headers = {name.lower(): value for name, value in self.headers.items()}
         scripted.requests.append(Recorded(self.path, headers, body, conversation))
-        if (fault := scripted.next_fault()) is not None:
-            self._send(fault.status, fault.body.encode(), fault.headers)
+        trouble = scripted.next_trouble()
+        if isinstance(trouble, Silence):
+            self.close_connection = True
             return
-        served = scripted.scripts.next(conversation)
+        following = scripted.scripts.next
+        served = following(conversation) if trouble is None else Served("trouble", trouble)
         match served.step:
             case Failure(status=status, body=text, headers=extra):
                 self._send(status, text.encode(), extra)

@@ -36,6 +36,7 @@ def agent_json(report: Report) -> Json:
         "role": agent.id.role,
         "state": agent.state.value,
         "waits_for": agent.waits_for.value if agent.waits_for else None,
+        "retry_at": instant(agent.retry_at) if agent.retry_at else None,
         "segment": agent.segment,
         "limits": {
             use.name.value: {

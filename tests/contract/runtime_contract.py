@@ -510,11 +510,11 @@ async def _seen_behind_walls(bench: Bench, command: str) -> str:
 
 
 async def a_model_that_fails_for_ever_fails_the_turn(bench: Bench) -> None:
-    bench.play(*[Failure(401)] * 99)
+    bench.play(*[Failure(404)] * 99)
     async with bench.session() as session:
         end = await bench.turn(session)
     assert isinstance(end, RuntimeFailed)
-    assert "401" in end.reason
+    assert "404" in end.reason
     assert KEY not in end.reason
 
 

@@ -11,7 +11,8 @@ from pydantic_ai.exceptions import ModelHTTPError
 from app.adapters.runtimes.embedded import Bounds, ModelAccess, models_of
 from app.adapters.runtimes.embedded.calls import wait_seconds
 from app.adapters.runtimes.embedded.models import context_tokens
-from app.ports import Idle, RuntimeFailed
+from app.core.rules import outages
+from app.ports import Idle, NoProvider, ProviderAway, RuntimeFailed
 from app.scripted.script import Answer, Failure, text
 from app.scripted.server import ScriptedServer
 from tests.contract.embedded import KEY, QUICK, World, story
@@ -25,14 +26,22 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
         yield World(tmp_path, server.scripts, request.param, server=server)
 
 
-async def outcome(world: World) -> Idle | RuntimeFailed:
+async def outcome(world: World) -> Idle | RuntimeFailed | ProviderAway:
     async with world.session() as session:
         end = await session.turn("SCENARIO:story")
-    assert isinstance(end, Idle | RuntimeFailed)
+    assert isinstance(end, Idle | RuntimeFailed | ProviderAway)
     assert KEY not in str(end)
     saved = world.directory / "session" / "session.json"
     assert KEY not in saved.read_text()
     return end
+
+
+async def failure(world: World) -> outages.Failure:
+    """How the provider is away."""
+    end = await outcome(world)
+    assert isinstance(end, ProviderAway)
+    assert end.failure.provider == world.model.partition(":")[0]
+    return end.failure
 
 
 def server_of(world: World) -> ScriptedServer:
@@ -42,23 +51,39 @@ def server_of(world: World) -> ScriptedServer:
 
 @pytest.mark.parametrize("status", [429, 500, 503, 529])
 async def test_a_passing_failure_is_survived(world: World, status: int) -> None:
-    server_of(world).fail_next(*[Failure(status, headers={"Retry-After": "0"})] * 4)
+    server_of(world).fail_next(*[Failure(status, headers={"Retry-After": "0"})] * 2)
     assert await outcome(world) == Idle("hello")
-    assert len(server_of(world).requests) == 5
+    assert len(server_of(world).requests) == 3
 
 
 @pytest.mark.parametrize("status", [429, 500])
 async def test_a_lasting_failure_is_given_up_and_named(world: World, status: int) -> None:
     echo = f'{{"error": {{"type": "x", "message": "your key {KEY}"}}}}'
     server_of(world).fail_next(*[Failure(status, echo)] * 10)
-    end = await outcome(world)
-    assert isinstance(end, RuntimeFailed)
-    assert f"status {status} (5 tries)" in end.reason
-    assert "127.0.0.1" in end.reason
-    assert len(server_of(world).requests) == 5
+    away = await failure(world)
+    assert f"status {status} (3 tries)" in away.reason
+    assert "127.0.0.1" in away.reason
+    assert not away.is_refused
+    assert len(server_of(world).requests) == 3
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404])
+async def test_who_is_asked_to_wait_for_long_does_not_wait_here(world: World) -> None:
+    server_of(world).fail_next(Failure(429, headers={"Retry-After": "90"}))
+    assert (await failure(world)).retry_after_seconds == 90
+    assert len(server_of(world).requests) == 1
+
+
+@pytest.mark.parametrize(("status", "is_refused"), [(401, True), (402, False), (403, True)])
+async def test_who_lets_nobody_in_is_away(world: World, status: int, is_refused: bool) -> None:
+    echo = f'{{"error": {{"type": "x", "message": "your key {KEY}"}}}}'
+    server_of(world).fail_next(Failure(status, echo))
+    away = await failure(world)
+    assert f"status {status} (1 try)" in away.reason
+    assert away.is_refused is is_refused
+    assert len(server_of(world).requests) == 1
+
+
+@pytest.mark.parametrize("status", [400, 404, 413, 422])
 async def test_a_refused_request_is_not_repeated(world: World, status: int) -> None:
     echo = f'{{"error": {{"type": "x", "message": "your key {KEY}"}}}}'
     server_of(world).fail_next(Failure(status, echo))
@@ -76,10 +101,10 @@ async def test_an_answer_comes_whole_or_streamed(world: World) -> None:
 
 async def test_a_wrong_key_is_said_without_it(world: World) -> None:
     server_of(world).api_key = "another"
-    end = await outcome(world)
-    assert isinstance(end, RuntimeFailed)
-    assert "401" in end.reason
-    assert "key" in end.reason
+    away = await failure(world)
+    assert "401" in away.reason
+    assert "key" in away.reason
+    assert away.is_refused
 
 
 @pytest.mark.parametrize(
@@ -87,31 +112,36 @@ async def test_a_wrong_key_is_said_without_it(world: World) -> None:
 )
 async def test_garbage_is_no_answer(world: World, body: str) -> None:
     server_of(world).fail_next(*[Failure(200, body)] * 10)
-    assert isinstance(await outcome(world), RuntimeFailed)
+    assert not (await failure(world)).is_refused
 
 
 async def test_an_answer_that_breaks_off_is_asked_for_again(world: World) -> None:
     server = server_of(world)
     server.scripts = story(Answer("hello " * 200, breaks_off=True))
-    end = await outcome(world)
-    assert isinstance(end, RuntimeFailed)
-    assert len(server.requests) == 5
+    assert not (await failure(world)).is_refused
+    assert len(server.requests) == 3
 
 
 async def test_a_model_that_hangs_is_given_up(world: World) -> None:
     server_of(world).scripts = story(Answer("late", think_seconds=60.0))
-    world.bounds = replace(QUICK, request_seconds=0.1, most_retries=1)
-    end = await outcome(world)
-    assert isinstance(end, RuntimeFailed)
-    assert "within 0.1 seconds (2 tries)" in end.reason
+    world.bounds = replace(QUICK, request_seconds=0.1)
+    assert "within 0.1 seconds (1 try)" in (await failure(world)).reason
 
 
 async def test_a_model_that_is_not_there(world: World) -> None:
     server_of(world).close()
-    end = await outcome(world)
-    assert isinstance(end, RuntimeFailed)
-    assert "cannot be reached" in end.reason
-    assert "(5 tries, ConnectError)" in end.reason
+    away = await failure(world)
+    assert "cannot be reached" in away.reason
+    assert "(3 tries, ConnectError)" in away.reason
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_without_a_key_a_providers_own_endpoint_cannot_be_asked(provider: str) -> None:
+    with pytest.raises(NoProvider, match="SQUADRON_MODEL_API_KEY is not set") as raised:
+        models_of(ModelAccess(SecretStr("")))(f"{provider}:any")
+    assert raised.value.failure.is_refused
+    assert raised.value.failure.provider == provider
+    models_of(ModelAccess(SecretStr(""), "http://127.0.0.1:9"))(f"{provider}:any")
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "openai:", "telepathy:gpt-4o", ""])
@@ -139,12 +169,12 @@ def test_the_key_is_in_no_repr() -> None:
     [
         (0, None, 1.0),
         (1, None, 2.0),
-        (3, None, 8.0),
-        (4, None, None),
-        (0, "7", 7.0),
-        (3, "0", 0.0),
-        (0, "3600", 60.0),
-        (4, "7", None),
+        (2, None, None),
+        (0, "5", 5.0),
+        (0, "6", None),
+        (1, "0", 0.0),
+        (0, "3600", None),
+        (2, "1", None),
     ],
 )
 def test_how_long_a_rate_limited_request_waits(

@@ -17,8 +17,8 @@ from app.ports import (
     Idle,
     IncreaseRequested,
     ModelRequest,
+    ProviderAway,
     ReportedComplete,
-    RuntimeFailed,
 )
 from app.scripted.script import Answer, Call, Conversation, Failure, Scripts, Speaker, calls, text
 from app.scripted.server import Recorded, ScriptedServer
@@ -152,7 +152,7 @@ async def test_a_request_that_fails_for_good_is_billed_to_nobody(world: World) -
     assert world.server is not None
     world.server.fail_next(Failure(401))
     async with world.session() as session:
-        assert isinstance(await session.turn("SCENARIO:story"), RuntimeFailed)
+        assert isinstance(await session.turn("SCENARIO:story"), ProviderAway)
     assert len(world.gate.requests) == 1
     assert not world.gate.usage
 

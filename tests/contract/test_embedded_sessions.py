@@ -215,4 +215,4 @@ def test_no_model_library_is_loaded_before_a_session_is_opened() -> None:
 def test_the_bounds_of_product_use() -> None:
     assert Bounds().gate_seconds == 20.0
     assert Bounds().request_seconds == 300.0
-    assert QUICK.most_retries == Bounds().most_retries == 4
+    assert QUICK.most_retries == Bounds().most_retries == 2

@@ -112,6 +112,7 @@ def _fill(engine: sa.Engine, number: int) -> None:
     """One row a table, whatever its columns are; equal texts make foreign keys fit."""
     samples: dict[type, object] = {
         str: f"text {number}",
+        bool: False,
         int: number,
         float: 1.5,
         bytes: b"bytes",

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.adapters.modelproxy import Bounds as DoorBounds
+from app.core.rules import outages
 from app.core.rules.plan import RuntimeName
-from app.ports import RuntimeFailed
+from app.ports import ProviderAway
 from app.scripted.script import Answer, Failure, Step
 from tests.contract.benches import BENCHES, CopilotBench, EmbeddedBench
 from tests.contract.embedded import KEY
@@ -20,6 +21,8 @@ TROUBLES: dict[str, tuple[Step, str]] = {
     "it hangs": (Answer("late", think_seconds=600), "within 1 seconds"),
     "half an answer": (Answer("hello " * 200, breaks_off=True), "broke off"),
     "401": (Failure(401), "401"),
+    "402": (Failure(402), "402"),
+    "403": (Failure(403), "403"),
     "429": (Failure(429), "429"),
     "500": (Failure(500), "500"),
 }
@@ -42,23 +45,26 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path, copilot_cache: Path) -
         yield made
 
 
-async def reason(bench: Bench) -> str:
-    """Why a turn failed."""
+async def away(bench: Bench) -> outages.Failure:
+    """How a turn's provider was away."""
     async with bench.session() as session:
         end = await bench.turn(session)
-    assert isinstance(end, RuntimeFailed), end
-    assert KEY not in end.reason
-    return end.reason
+    assert isinstance(end, ProviderAway), end
+    assert KEY not in end.failure.reason
+    assert end.failure.provider == bench.model.partition(":")[0]
+    return end.failure
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
 async def test_an_endpoint_that_is_in_trouble_for_ever(bench: Bench, trouble: str) -> None:
     step, words = TROUBLES[trouble]
     bench.play(*[step] * 50)
-    assert words in await reason(bench)
+    failure = await away(bench)
+    assert words in failure.reason
+    assert failure.is_refused is (trouble in ("401", "403"))
     assert 0 < len(bench.server.requests) <= MOST_REQUESTS
 
 
 async def test_an_endpoint_that_refuses_connections(bench: Bench) -> None:
     bench.server.close()
-    assert "cannot be reached" in await reason(bench)
+    assert "cannot be reached" in (await away(bench)).reason

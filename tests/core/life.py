@@ -14,6 +14,7 @@ from app.core.agents.events import (
     AgentEvent,
     Ask,
     Created,
+    HeldUp,
     Layer,
     ModelAsked,
     ModelCalled,
@@ -67,6 +68,8 @@ class Life:
     last_call: str = ""
     _unrecorded: timedelta | None = None
     """Active time since the last event; None while no segment runs."""
+    _active_before_asking: timedelta | None = None
+    """What `truly_active` was before the first ask since the model's last answer."""
     _segment: int = 0
     _attempt: int = 0
     _moments: int = 0
@@ -92,6 +95,13 @@ class Life:
         self._unrecorded = None
         self._segment += 1
         self._attempt = 0
+
+    def asks_in_vain(self) -> None:
+        """The model's provider is away: since it was asked, nothing was done."""
+        self.ends_segment()
+        if self._active_before_asking is not None:
+            self.truly_active = self._active_before_asking
+        self.happens(HeldUp(at=self.now, waits_for=Waits.PROVIDER, why="it does not answer"))
 
     def crashes(self) -> None:
         """The process is gone, and with it what was not written down."""
@@ -303,6 +313,11 @@ class Life:
         if self._unrecorded is not None:
             self.truly_active += self._unrecorded
             self._unrecorded = timedelta()
+        for event in events:
+            if isinstance(event, ModelCalled | SegmentStarted):
+                self._active_before_asking = None
+            elif isinstance(event, TurnAsked | ModelAsked) and self._active_before_asking is None:
+                self._active_before_asking = self.truly_active
 
     def _call(self) -> str:
         self._moments += 1

@@ -6,7 +6,7 @@ would. Money is exact here (fractions of the decimal numbers in a file). Slow, a
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -14,6 +14,7 @@ from fractions import Fraction
 from app.core.agents.events import (
     AgentEvent,
     Finished,
+    HeldUp,
     ModelAsked,
     ModelCalled,
     Phase,
@@ -30,6 +31,7 @@ from app.core.agents.events import (
     ToolEnded,
     ToolKind,
     TurnAsked,
+    Waits,
     Woken,
 )
 from app.core.limits import LimitName, Limits
@@ -92,7 +94,7 @@ def amount(name: LimitName, limits: Limits, log: Log, at: datetime) -> Fraction:
         case LimitName.MAX_ITERATIONS:
             return Fraction(fix_cycles(runs_of(log)))
         case LimitName.MAX_ACTIVE_DURATION:
-            return _seconds(log, at, _active)
+            return _seconds(_answered(log), at, _active)
         case LimitName.MAX_IDLE_DURATION:
             return _seconds(log, at, _idle)
         case LimitName.MAX_SLEEP_DURATION:
@@ -121,9 +123,9 @@ def _count(name: LimitName, log: Log) -> int:
         case LimitName.MAX_TOOL_CALLS:
             return len(tools) + sum(each.tool_calls for each in back)
         case LimitName.MAX_TURNS:
-            return sum(isinstance(each, TurnAsked) for each in log)
+            return sum(isinstance(each, TurnAsked) for each in _answered(log))
         case LimitName.MAX_MODEL_CALLS:
-            return _model_calls(log) + sum(each.model_calls for each in back)
+            return _model_calls(_answered(log)) + sum(each.model_calls for each in back)
         case LimitName.MAX_CONSECUTIVE_TOOLS:
             return _tools_since(log, lambda each: isinstance(each, Spoke) or _lets_go_on(each))
         case LimitName.MAX_TOOL_CALLS_PER_TURN:
@@ -139,6 +141,24 @@ def _count(name: LimitName, log: Log) -> int:
             return max([1 for each in tools if each.spawns] + below, default=0)
         case _:
             raise AssertionError(name)
+
+
+def _answered(log: Log) -> Log:
+    """The history as if nobody had asked a provider that was away: no turn, no request, no time."""
+    kept: Log = []
+    for each in log:
+        if isinstance(each, HeldUp) and each.waits_for is Waits.PROVIDER:
+            answers = (
+                n for n, one in enumerate(kept) if isinstance(one, ModelCalled | SegmentStarted)
+            )
+            start = max(answers, default=-1) + 1
+            before, since = kept[:start], kept[start:]
+            asks = [one for one in since if isinstance(one, TurnAsked | ModelAsked)]
+            others = [one for one in since if one not in asks]
+            at = min((one.at for one in asks), default=each.at)
+            kept = before + [replace(one, at=min(one.at, at)) for one in others]
+        kept.append(each)
+    return kept
 
 
 def _is_feedback(event: AgentEvent) -> bool:

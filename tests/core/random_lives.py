@@ -57,6 +57,7 @@ upheavals: st.SearchStrategy[Step] = st.one_of(
     st.tuples(st.just("end and start again"), st.sampled_from([0.0, 30.0])),
     st.tuples(st.just("sleep and wake"), st.sampled_from(list(Waits))),
     st.tuples(st.just("review"), st.none()),
+    st.tuples(st.just("provider is away"), st.sampled_from([0.0, 75.0])),
 )
 
 steps = st.one_of(working_steps, working_steps, suite_steps, sub_agent_steps, upheavals)
@@ -205,6 +206,10 @@ def take(life: Life, step: Step) -> Verdict | None:
             life.begins_segment()
         case "end and start again", float(gap_seconds):
             life.ends_segment()
+            life.waits(gap_seconds)
+            life.begins_segment()
+        case "provider is away", float(gap_seconds):
+            life.asks_in_vain()
             life.waits(gap_seconds)
             life.begins_segment()
         case "review", None:

@@ -1,20 +1,26 @@
 """Agents that real CLIs run: the same breaker, the same ends, seen on GitHub."""
 
 import os
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from app.core.agents.events import ModelCalled
+from app.core.agents.counters import fold
+from app.core.agents.events import ModelCalled, Waits
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call, calls
 from tests.support.clis import COPILOT_CLI, NEEDS_CLAUDE, NEEDS_COPILOT
 from tests.support.sandbox import HAS_SANDBOX
 from tests.support.squad import CANARIES, TRIES, Squad, json_text, repository, squad
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.full
+
+AWAY_SECONDS = 75
+"""How long the provider is away is part of the story: longer than any CLI tries by itself."""
 
 WALLS = {"sandbox": {"mode": "required" if HAS_SANDBOX else "off"}}
 
@@ -91,6 +97,32 @@ def test_an_agent_works_and_hands_over_without_a_secret(team: Squad, cli: Cli) -
     assert len(called) == len(team.prompts(task)) == 3
     assert all(each.input_tokens and each.cost_nanousd for each in called)
     assert not team.processes(agent.id)
+
+
+def test_a_provider_that_is_away_ends_nobody(team: Squad, cli: Cli) -> None:
+    """However the CLI takes it: what is known of the endpoint decides."""
+    # GitHub's SDK tells the loop of an answer that nobody waits for any more.
+    team.tolerates("Exception in callback Future.set_result")
+    go = team.signal("go")
+    waits = cli.shell(f"for n in $(seq 600); do [ -e {go} ] && exit 0; sleep 0.1; done; exit 1")
+    task = team.give("docs", "Outlive it", waits, cli.reports("It came back."))
+    agent = team.until(task, State.ACTIVE).id
+    until(
+        lambda: any("seq 600" in line for line in team.processes(agent).values()),
+        "its command at work",
+        failing=team.check_alive,
+    )
+    with team.model.refusing():
+        team.go("go")
+        team.until(task, State.QUEUED, Waits.PROVIDER)
+        words = team.until_comment(task, "Queued: it waits for the model's provider")
+        assert "cannot be reached" in words
+        time.sleep(AWAY_SECONDS)
+        assert team.agent(task).state in (State.QUEUED, State.ACTIVE)
+    assert team.until(task, State.COMPLETED).id == agent
+    counters = fold(team.registry.log(agent))
+    assert counters.active.total_seconds() < AWAY_SECONDS
+    assert not team.github.escalations(task.repository, task.number)
 
 
 def test_its_fix_cycles_are_counted_and_stop_it(team: Squad, cli: Cli) -> None:

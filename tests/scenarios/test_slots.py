@@ -54,7 +54,7 @@ def test_peers_12_who_cannot_be_woken_is_tried_three_times_and_holds_nobody_up(
     not SLEEPING, and the third death in a row escalates."""
     blocker = team.issue("Blocker")
     later = is_blocked("Later.", blocker.number)
-    broken = [team.give("docs", f"Broken {n}", later, Failure(401)) for n in range(SLOTS)]
+    broken = [team.give("docs", f"Broken {n}", later, Failure(404)) for n in range(SLOTS)]
     for task in broken:
         team.until(task, State.SLEEPING, Waits.BLOCKER)
     others = [team.give("docs", f"Other {n}", later, completes("Done.")) for n in range(2)]

@@ -135,7 +135,7 @@ def test_peers_09_a_protected_branch_is_named_and_the_work_stays_on_disk(team: S
 @pytest.fixture(scope="module", autouse=True)
 def unheard(team: Squad) -> Task:
     """An agent whose model always refuses. Begun first: its back-off takes a while."""
-    return team.give("docs", "Unheard", writes("half.txt", "half done\n"), Failure(401))
+    return team.give("docs", "Unheard", writes("half.txt", "half done\n"), Failure(404))
 
 
 def test_peers_09_a_runtime_that_dies_three_times_escalates_with_its_work_kept(
@@ -145,7 +145,7 @@ def test_peers_09_a_runtime_that_dies_three_times_escalates_with_its_work_kept(
     agent = team.until_escalated(unheard)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.observed) == ("runtime_died", 3)
-    assert "HTTP status 401" in agent.trip.reason and "API key" in agent.trip.reason
+    assert "HTTP status 404" in agent.trip.reason and "base URL" in agent.trip.reason
     assert len(team.comments(unheard)) == 1
     file = team.github.sees(f"/repos/octo/demo/contents/half.txt?ref={agent.sha}")
     assert file["name"] == "half.txt"

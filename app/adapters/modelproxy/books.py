@@ -12,6 +12,7 @@ from app.adapters.modelproxy.bounds import Bounds
 from app.adapters.modelproxy.reading import Billed
 from app.core.agents.events import Phase
 from app.core.breaker.verdict import Answer, Verdict
+from app.core.rules.outages import REFUSED_STATUSES, Failure, is_away, provider_of
 from app.ports import Gate, ModelRequest, ModelUsage
 
 log = logging.getLogger("squadron.modelproxy")
@@ -47,6 +48,9 @@ class Books:
         self.terms = terms
         self.halted: Verdict | None = None
         self.failed: str | None = None
+        self.away: Failure | None = None
+        """How the endpoint failed last, if it has not answered since and it is the provider that
+        fails."""
         self.stopped = asyncio.Event()
 
     def begin_turn(self, terms: Terms) -> None:
@@ -54,6 +58,7 @@ class Books:
         self.terms = terms
         self.halted = None
         self.failed = None
+        self.away = None
         self._failures = 0
         self.stopped.clear()
 
@@ -83,7 +88,7 @@ class Books:
         """A request with these warnings was answered."""
         self._untold = [each for each in self._untold if each not in notes]
 
-    async def count(self, terms: Terms, billed: Billed, *, has_text: bool) -> None:
+    async def count(self, terms: Terms, billed: Billed, *, has_text: bool, is_whole: bool) -> None:
         """Tell the gate of an answer. Raises `NotCounted`."""
         usage = ModelUsage(
             terms.model,
@@ -94,6 +99,7 @@ class Books:
             terms.phase,
             has_text,
             billed.is_estimate,
+            is_whole,
         )
         try:
             async with asyncio.timeout(self._bounds.gate_seconds):
@@ -101,16 +107,34 @@ class Books:
         except Exception as error:  # whatever went wrong, it was not counted
             kind = type(error).__name__
             words = f"the agent was stopped: what it used could not be recorded ({kind})"
+            self.away = None
             self._stop(words)
             raise NotCounted(words) from error
 
     def went_well(self) -> None:
         """The model's endpoint has given a whole answer."""
         self._failures = 0
+        self.away = None
 
-    def went_wrong(self, words: str, *, is_final: bool = False) -> None:
-        """The model's endpoint has failed; finally, or once more in a row."""
+    def went_wrong(
+        self,
+        words: str,
+        *,
+        status: int | None = None,
+        is_final: bool = False,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        """The model's endpoint has failed; finally, or once more in a row. `status`: of its answer;
+        None: there was none, or not all of it."""
         self._failures += 1
+        self.away = None
+        if status is None or is_away(status):
+            self.away = Failure(
+                provider_of(self.terms.model),
+                words,
+                status in REFUSED_STATUSES,
+                retry_after_seconds,
+            )
         log.warning("the model failed (%d in a row): %s", self._failures, words)
         if is_final or self._failures >= self._bounds.most_failures:
             times = "1 try" if self._failures == 1 else f"{self._failures} tries in a row"

@@ -18,7 +18,12 @@ from app.adapters.modelproxy.bounds import Bounds
 from app.adapters.modelproxy.reading import Reading, parsed
 from app.adapters.modelproxy.requests import BadRequest, Prepared, prepared, with_notes
 from app.adapters.modelproxy.sse import EventData
-from app.adapters.modelproxy.upstream import FINAL_STATUSES, Asking, Trouble
+from app.adapters.modelproxy.upstream import (
+    FINAL_STATUSES,
+    Asking,
+    Trouble,
+    asked_wait_seconds,
+)
 from app.adapters.modelproxy.wires import (
     NOT_AGAIN,
     REFUSED,
@@ -26,6 +31,7 @@ from app.adapters.modelproxy.wires import (
     error_body,
     error_event,
 )
+from app.core.rules.outages import UNAUTHORIZED
 from app.ports import ModelRequest
 
 _JSON = {"content-type": "application/json"}
@@ -72,6 +78,10 @@ class Exchange:
             request = prepared(self._wire, raw, self._terms.name, most)
         except BadRequest as error:
             await self._refuse(400, str(error))
+            return
+        if missing := self._asking.upstream.missing_key:
+            self._books.went_wrong(missing, status=UNAUTHORIZED, is_final=True)
+            await self._refuse(self._final, missing)
             return
         if not await self._is_allowed(request):
             return
@@ -184,7 +194,12 @@ class Exchange:
                 body += piece
         except Trouble:
             body.clear()
-        self._books.went_wrong(words, is_final=status in FINAL_STATUSES)
+        self._books.went_wrong(
+            words,
+            status=status,
+            is_final=status in FINAL_STATUSES,
+            retry_after_seconds=asked_wait_seconds(answer),
+        )
         if self._books.failed is not None or status in _NO_WORDS or status < 400:
             await self._tell(words)
         elif "error" in (parsed(bytes(body)) or {}):
@@ -212,7 +227,12 @@ class Exchange:
         if self._counting is None:
             billed = self._reading.billed(self._guessed_input_tokens)
             self._counting = asyncio.create_task(
-                self._books.count(self._terms, billed, has_text=self._reading.has_text)
+                self._books.count(
+                    self._terms,
+                    billed,
+                    has_text=self._reading.has_text,
+                    is_whole=self._reading.is_whole,
+                )
             )
         await asyncio.shield(self._counting)
 

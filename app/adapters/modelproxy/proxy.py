@@ -34,6 +34,7 @@ from app.adapters.modelproxy.wires import (
 )
 from app.core.agents.events import Phase
 from app.core.breaker.verdict import Verdict
+from app.core.rules.outages import Failure
 from app.ports import Gate
 
 log = logging.getLogger("squadron.modelproxy")
@@ -116,6 +117,11 @@ class ModelProxy:
     def failed(self) -> str | None:
         """Why nothing is sent on any more in the present turn, in people's words."""
         return self._books.failed
+
+    @property
+    def away(self) -> Failure | None:
+        """How the provider failed last in the present turn, if it has not answered since."""
+        return self._books.away
 
     @property
     def stopped(self) -> asyncio.Event:

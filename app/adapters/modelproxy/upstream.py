@@ -14,6 +14,7 @@ from pydantic import SecretStr
 
 from app.adapters.modelproxy.bounds import Bounds
 from app.adapters.modelproxy.wires import Provider
+from app.core.rules.outages import no_key
 
 _OWN: Final[Mapping[Provider, str]] = {
     "openai": "https://api.openai.com/v1",
@@ -51,6 +52,12 @@ class Upstream:
         host = address.hostname or "an address without a host"
         return f"{host}:{address.port}" if address.port else host
 
+    @property
+    def missing_key(self) -> str:
+        """That the provider's own endpoint cannot be asked, in people's words; empty: it can."""
+        is_missing = self.base_url is None and not self.api_key.get_secret_value()
+        return no_key(self.provider).reason if is_missing else ""
+
     def url(self, path: str) -> str:
         """The address for a path of the proxy, which begins with `/v1`."""
         base = (self.base_url or _OWN[self.provider]).rstrip("/")
@@ -61,9 +68,13 @@ class Upstream:
         sent = {name: given[name] for name in _SENT_ON if name in given}
         sent["content-type"] = "application/json"
         sent["accept-encoding"] = "identity"  # what is compressed could not be counted in passing
-        key = self.api_key.get_secret_value()
         if self.provider == "anthropic":
-            return {"anthropic-version": _ANTHROPIC_VERSION, **sent, "x-api-key": key}
+            sent = {"anthropic-version": _ANTHROPIC_VERSION, **sent}
+        key = self.api_key.get_secret_value()
+        if not key:  # an endpoint of one's own may need none
+            return sent
+        if self.provider == "anthropic":
+            return {**sent, "x-api-key": key}
         return {**sent, "authorization": f"Bearer {key}"}
 
     def without_key(self, text: bytes) -> bytes:
@@ -81,6 +92,12 @@ class Upstream:
 def _certificates() -> ssl.SSLContext:
     """Whom all proxies of the process trust: reading it takes longer than all else at a start."""
     return httpx.create_ssl_context()
+
+
+def asked_wait_seconds(response: httpx.Response) -> int | None:
+    """How long the endpoint wants not to be asked; None: it does not say, or not in seconds."""
+    wait = response.headers.get("retry-after", "")
+    return int(wait) if wait.isascii() and wait.isdigit() and len(wait) < 10 else None
 
 
 class Trouble(Exception):
@@ -151,9 +168,9 @@ class Asking:
     def headers_back(self, response: httpx.Response) -> dict[str, str]:
         """The answer's headers that the CLI is told, its wait bounded."""
         told = {name: response.headers[name] for name in _PASSED_BACK if name in response.headers}
-        wait = response.headers.get("retry-after", "")
-        if wait.isascii() and wait.isdigit() and len(wait) < 10:
-            told["retry-after"] = str(min(int(wait), self._bounds.longest_retry_seconds))
+        wait = asked_wait_seconds(response)
+        if wait is not None:
+            told["retry-after"] = str(min(wait, self._bounds.longest_retry_seconds))
         return told
 
     def _broken(self, what: str, error: Exception) -> str:

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from app.core.agents.events import Phase
 from app.core.breaker.verdict import Verdict
+from app.core.rules.outages import Failure
 from app.ports import Gate, SessionOrder
 
 
@@ -41,6 +42,11 @@ class ModelDoor(Protocol):
     @property
     def failed(self) -> str | None:
         """Why nothing is sent on any more in the present turn, in people's words."""
+        ...
+
+    @property
+    def away(self) -> Failure | None:
+        """How the provider failed last in the present turn, if it has not answered since."""
         ...
 
     @property

@@ -109,6 +109,8 @@ def _first_row(
         "created_at": at,
         "updated_at": at,
         "taken_away_at": None,
+        "retry_at": None,
+        "missing_provider": None,
     }
 
 
@@ -147,6 +149,8 @@ def begin_segment(
         {
             "state": active.value,
             "waits_for": None,
+            "retry_at": None,
+            "missing_provider": None,
             "worker": worker,
             "segment_attempts": AGENTS.c.segment_attempts + 1,
             "updated_at": at,
@@ -215,6 +219,8 @@ def _changed(changes: Changes) -> dict[str, Any]:
     }
     return {
         "waits_for": None if changes.waits_for is None else changes.waits_for.value,
+        "retry_at": changes.retry_at,
+        "missing_provider": changes.missing_provider,
         "blocked_by": encode_numbers(changes.blocked_by),
         **{column: value for column, value in given.items() if value is not None},
     }

@@ -19,6 +19,7 @@ from app.adapters.store import (
     ledger,
     log,
     looks,
+    outages,
     passes,
     places,
     redelivery,
@@ -40,6 +41,7 @@ from app.core.github.comment_kinds import CommentKind
 from app.core.github.redelivery import AskedAgain
 from app.core.history.adapting import Adapted
 from app.core.rules.brakes import Brake, Place
+from app.core.rules.outages import Failure, Outage
 from app.ports import (
     Changes,
     Configuration,
@@ -242,6 +244,26 @@ class SqlStore:
     async def save_look(self, repository: str, look: Look) -> None:
         """Keep how far a repository was seen; it takes the place of the look before it."""
         await self._writer.run(lambda connection: looks.save(connection, repository, look))
+
+    async def outages(self) -> Mapping[str, Outage]:
+        """Providers of models that are away, by name."""
+        return await read(self._engine, outages.all_of_them)
+
+    async def provider_failed(self, failure: Failure, by: str, at: datetime) -> Outage:
+        """A provider was asked in vain, by an agent."""
+        return await self._writer.run(lambda connection: outages.note(connection, failure, by, at))
+
+    async def ask_provider(self, provider: str, by: str, at: datetime) -> Outage | None:
+        """Let an agent ask it, and nobody else while it is away; or what keeps it from that."""
+        return await self._writer.run(lambda connection: outages.ask(connection, provider, by, at))
+
+    async def ask_providers_at_once(self, at: datetime) -> None:
+        """Whoever needs one may ask it now."""
+        await self._writer.run(lambda connection: outages.ask_at_once(connection, at))
+
+    async def provider_answered(self, provider: str) -> Outage | None:
+        """It is back; the outage that is over with that, told to one caller."""
+        return await self._writer.run(lambda connection: outages.over(connection, provider))
 
     async def last_pass(self) -> Pass | None:
         """The pass of reconciliation that ended last; None before the first."""

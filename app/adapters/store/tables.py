@@ -147,6 +147,8 @@ class AgentRow(SQLModel, table=True):
     created_at: datetime = Field(sa_type=Instant)
     updated_at: datetime = Field(sa_type=Instant)
     taken_away_at: datetime | None = Field(sa_type=Instant)
+    retry_at: datetime | None = Field(sa_type=Instant)
+    missing_provider: str | None = Field(sa_type=sa.Text)
 
 
 class EventRow(SQLModel, table=True):
@@ -359,6 +361,21 @@ class PassRow(SQLModel, table=True):
     """JSON: kinds of exceptions, by what has failed."""
 
 
+class OutageRow(SQLModel, table=True):
+    """A provider of models that is away."""
+
+    __tablename__ = "sq_outages"
+
+    provider: str = Field(primary_key=True, sa_type=sa.Text)
+    reason: str = Field(sa_type=FreeText)
+    is_refused: bool
+    since: datetime = Field(sa_type=Instant)
+    tries: int
+    retry_at: datetime = Field(sa_type=Instant)
+    probe: str = Field(sa_type=sa.Text)
+    probe_until: datetime | None = Field(sa_type=Instant)
+
+
 class RoomRow(SQLModel, table=True):
     """Where it is tried whether there is room: one row, empty except while that is tried."""
 
@@ -524,4 +541,5 @@ CONFIGURATIONS = _table(ConfigurationRow)
 PLACES = _table(PlaceRow)
 LAST_PASS = _table(PassRow)
 WRITTEN = _table(WrittenRow)
+OUTAGES = _table(OutageRow)
 ROOM = _table(RoomRow)

@@ -123,6 +123,10 @@ class Agent:
     taken_away_at: datetime | None = None
     """Since when people want it to stop: it is being stopped, its work is kept, and nothing but
     its end can follow."""
+    retry_at: datetime | None = None
+    """When an agent that is held up looks again whether it can begin."""
+    missing_provider: str | None = None
+    """Of models, as models name it: it waits until that answers."""
 
     @property
     def is_final(self) -> bool:

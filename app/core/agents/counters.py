@@ -100,6 +100,16 @@ class OpenCall(NamedTuple):
     estimate_nanousd: int
 
 
+class InVain(NamedTuple):
+    """What was asked for since the model has answered last: nothing of it counts if the provider
+    turns out to be away."""
+
+    calls: int = 0
+    turns: int = 0
+    active_before: timedelta | None = None
+    """Active time before the first of it."""
+
+
 class Counters(NamedTuple):
     """What an agent has used so far.
 
@@ -122,6 +132,7 @@ class Counters(NamedTuple):
     estimated_calls: int = 0
     """Model calls of which nobody reported what they used: it is taken from what was sent."""
     open_calls: tuple[OpenCall, ...] = ()
+    unanswered_asks: InVain = InVain()
     calls_since_text: int = 0
     calls_in_turn: int = 0
     spawns: int = 0
@@ -258,6 +269,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
                     *counters.open_calls,
                     OpenCall(event.phase, event.estimate_nanousd or 0),
                 ),
+                unanswered_asks=_asked_once_more(counters, calls=1),
             )
         case ModelCalled():
             return _model_called(counters, event)
@@ -270,6 +282,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
                 review_rounds=counters.review_rounds + counters.has_feedback,
                 has_feedback=False,
                 unanswered=len(counters.unheard),
+                unanswered_asks=_asked_once_more(counters, turns=1),
             )
         case SegmentStarted(at=at):
             return counters._replace(
@@ -277,6 +290,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
                 heard=None,
                 asleep_since=None,
                 open_calls=(),
+                unanswered_asks=InVain(),
                 tests=_cut_off(counters.tests),
                 loops=counters.loops.cut_off(),
             )
@@ -311,6 +325,8 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             return counters
         case Proposed() | Reported() | HostRefused() | SetUp():
             return counters
+        case HeldUp(waits_for=Waits.PROVIDER):
+            return _asked_in_vain(counters)
         case Braked() | BrakeLifted() | HeldUp() | LetOn() | LostAccess():
             return counters
         case _:
@@ -376,6 +392,26 @@ def _model_called(counters: Counters, called: ModelCalled) -> Counters:
         estimated_calls=counters.estimated_calls + called.is_estimate,
         unheard=counters.unheard[counters.unanswered :],
         unanswered=0,
+        unanswered_asks=InVain(),
+    )
+
+
+def _asked_once_more(counters: Counters, *, calls: int = 0, turns: int = 0) -> InVain:
+    before = counters.unanswered_asks
+    is_first = before.active_before is None
+    active_before = counters.active if is_first else before.active_before
+    return InVain(before.calls + calls, before.turns + turns, active_before)
+
+
+def _asked_in_vain(counters: Counters) -> Counters:
+    """The model's provider is away: what was asked of it, and the time that this took, was no
+    work of the agent."""
+    asks = counters.unanswered_asks
+    return counters._replace(
+        model_calls=counters.model_calls - asks.calls,
+        turns=counters.turns - asks.turns,
+        active=counters.active if asks.active_before is None else asks.active_before,
+        unanswered_asks=InVain(),
     )
 
 

@@ -33,6 +33,8 @@ class Waits(StrEnum):
     """The App is not let into the repository."""
     ROOM = "room"
     """A QUEUED agent: the disk is as good as full."""
+    PROVIDER = "provider"
+    """A QUEUED agent: its model's provider does not answer."""
 
 
 class Phase(StrEnum):

@@ -8,6 +8,7 @@ from typing import Final
 from app.core.breaker.verdict import money
 from app.core.budgets.ledger import Balance
 from app.core.money import usd
+from app.core.rules.outages import Outage
 from app.core.words.refusals import account_words
 
 HOUR: Final = timedelta(hours=1)
@@ -95,3 +96,19 @@ def overspent(agent: str, overspent_nanousd: int, at: datetime) -> Sequence[Aler
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
+
+
+def refused_key(outage: Outage, at: datetime) -> Sequence[Alert]:
+    """A provider does not take the key: told once, however long that lasts."""
+    failure = outage.failure
+    return (
+        Alert(
+            f"provider:{failure.provider}:{outage.since.timestamp()}",
+            "provider_refuses",
+            f"No agent that needs {failure.provider} works: {failure.reason}.",
+            outage.tries,
+            0,
+            at,
+            FOR_GOOD,
+        ),
+    )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.core.agents.agent import Agent, EffectName
-from app.core.agents.events import Waits
+from app.core.agents.events import HeldUp, Waits
 from app.core.agents.lifecycle import State
 from app.core.commands.grammar import RAISABLE
 from app.core.effects.review import unposted
@@ -35,7 +35,7 @@ def state_sentence(report: Report) -> str:
         case State.QUEUED if report.brake is not None:
             return held_words(report.brake)
         case State.QUEUED if report.held_up is not None:
-            return f"Waiting for room. {report.held_up.why}"
+            return _held_up_sentence(report.held_up)
         case State.QUEUED:
             return "Waiting for a worker."
         case State.ACTIVE:
@@ -60,6 +60,12 @@ def state_sentence(report: Report) -> str:
         case State.ESCALATED:
             reason = agent.trip.reason if agent.trip else "a human decides."
             return f"Stopped: {in_one_line(reason)}"
+
+
+def _held_up_sentence(told: HeldUp) -> str:
+    if told.waits_for is Waits.PROVIDER:
+        return f"Queued: it waits for the model's provider: {told.why}"
+    return f"Queued: it waits for room. {told.why}"
 
 
 def _sleep_sentence(agent: Agent, report: Report) -> str:

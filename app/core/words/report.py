@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters, fold
@@ -32,6 +33,9 @@ from app.core.agents.events import (
 from app.core.agents.lifecycle import State
 from app.core.breaker.verdict import LimitUse, usage
 from app.testruns import Outcome
+
+_HELD_UP: Final = (Waits.ROOM, Waits.PROVIDER)
+"""What a QUEUED agent may wait for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +145,7 @@ def report(agent: Agent, log: Sequence[AgentEvent], now: datetime) -> Report:
         proposed=tuple({e.issue: e for e in log if isinstance(e, Proposed)}.values()),
         trigger=created[0].trigger if created else "",
         brake=braked(log) if agent.state is State.QUEUED else None,
-        held_up=_held_up(log) if agent.waits_for is Waits.ROOM else None,
+        held_up=_held_up(log) if agent.waits_for in _HELD_UP else None,
     )
 
 

@@ -34,6 +34,7 @@ from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import LIFTED, Braking
 from app.services.moves.closing import Closing
+from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.reconciling.doubles import IN_FLIGHT, Doubles
@@ -54,6 +55,8 @@ SESSIONS_KEPT_FOR: Final = timedelta(days=30)
 """Conversations of final agents, for whoever triages."""
 COMMANDS_KEPT_FOR: Final = timedelta(days=90)
 """Who told Squadron what: for audit, and so that an edited comment runs nothing twice."""
+START: Final = "start"
+"""Why a pass runs when a process has started."""
 TIDY: Final = "tidy"
 """Why a pass runs that also tidies up; once a day."""
 ADAPT: Final = "adapt"
@@ -100,6 +103,7 @@ class Reconciliation:
         looking: Looking,
         braking: Braking,
         room: Room,
+        providers: Providers,
         moving: Moving,
         drain: Drain,
         guard: Guard,
@@ -119,6 +123,7 @@ class Reconciliation:
         self._looking = looking
         self._braking = braking
         self._room = room
+        self._providers = providers
         self._doubles = Doubles(world)
         self._moving = moving
         self._drain = drain
@@ -131,6 +136,8 @@ class Reconciliation:
             return
         begun_at, looked, repairs = self._world.clock.now(), _Looked(), Repairs()
         self._guard.begin()
+        if work.subject == START:
+            await self._providers.ask_at_once()
         if work.subject == LIFTED:  # what was refused under the brake is wanted still
             looked.full_looks_requests = Share.LOOKS
             self._looking.forget()
@@ -264,6 +271,9 @@ class Reconciliation:
             await self._overdue(agent, repairs)
 
     async def _queued(self, agent: Agent, repairs: Repairs) -> None:
+        if await self._providers.let_on(agent):
+            repairs.note("let on", agent)
+            return
         is_pending = await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id)
         if is_pending or await self._braking.hold_back(agent.id, agent.segment):
             return
@@ -271,6 +281,9 @@ class Reconciliation:
             return
         if await self._braking.let_on(agent) or await self._room.let_on(agent):
             repairs.note("let on", agent)
+        elif agent.waits_for is Waits.PROVIDER:
+            if await self._providers.go_on(agent):
+                repairs.note("let on to look", agent)
         elif await self._closing.requeue(agent, "its work was lost"):
             repairs.note("requeued", agent)
 

@@ -34,13 +34,14 @@ from app.ports import (
 from app.services.effects.publisher import Publisher
 from app.services.moves.brakes import Braking
 from app.services.moves.closing import Closing
+from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.segment.attempt import Segment, Stops
 from app.services.segment.gate import BreakerGate
 from app.services.segment.open_issue import Opening
 from app.services.segment.sub_agent_rows import SubAgents
-from app.services.segment.supervision import Died, Ended, Failed, Result, Stop, Stopped
+from app.services.segment.supervision import Away, Died, Ended, Failed, Result, Stop, Stopped
 from app.services.steering.feedback import Feedback
 from app.services.world import World, segment_marker
 
@@ -64,6 +65,7 @@ class Segments:
         sub_agents: SubAgents,
         braking: Braking,
         room: Room,
+        providers: Providers,
         stops: Stops,
         opening: Opening,
         feedback: Feedback,
@@ -74,6 +76,7 @@ class Segments:
         self._publisher = publisher
         self._braking = braking
         self._room = room
+        self._providers = providers
         self._stops = stops
         self._sub_agents = sub_agents
         self._opening = opening
@@ -87,12 +90,9 @@ class Segments:
 
     async def _run(self, agent_id: AgentId, work: Work) -> None:
         world = self._world
-        is_held = await self._braking.hold_back(agent_id, work.segment) or await self._room.hold_up(
-            agent_id, work.segment
-        )
         agent = (
             None
-            if is_held
+            if await self._is_kept_from(agent_id, work.segment)
             else await world.store.begin_segment(
                 agent_id, work.segment, world.worker, world.clock.now()
             )
@@ -134,10 +134,20 @@ class Segments:
             self._stops,
             self._sub_agents,
             self._opening,
+            self._providers,
         )
         result = await present.run()
         await world.processes.kill_marked(segment_marker(world, agent_id, work.segment))
         await self._close(agent, gate, result)
+
+    async def _is_kept_from(self, agent_id: AgentId, segment: int) -> bool:
+        """Whether something keeps the agent from beginning it. The provider comes last: whoever
+        may begin then is who asks it, if it is away."""
+        return (
+            await self._braking.hold_back(agent_id, segment)
+            or await self._room.hold_up(agent_id, segment)
+            or await self._providers.hold_up(agent_id, segment)
+        )
 
     async def _close(self, agent: Agent, gate: BreakerGate, result: Result) -> None:
         match result:
@@ -151,6 +161,8 @@ class Segments:
                 await self._closing.escalate(agent, self._failure(cause, reason), "")
             case Died(reason=reason):
                 await self._died(agent, reason)
+            case Away(failure=failure):
+                await self._providers.failed(agent, failure)
             case _:
                 assert_never(result)
 
@@ -185,6 +197,10 @@ class Segments:
                 await self._closing.interrupt(agent, summary, "the service was stopped")
             case Stop.BRAKED:
                 await self._braking.interrupt(agent, summary)
+            case Stop.AWAY:
+                failure = gate.missing
+                assert failure is not None, "a segment stops as away only after a sub-agent's did"
+                await self._providers.failed(agent, failure)
             case Stop.SUPERSEDED:
                 log.info("segment was taken over", extra={"agent": str(agent.id)})
                 if not await self._stopping.end(agent.id):

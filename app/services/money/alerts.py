@@ -28,18 +28,19 @@ class Alerting:
         changed = await world.store.agents(changed_since=since)
         tripped = sum(agent.trip is not None and agent.trip.at >= since for agent in changed)
         world.alarms.observe(usd(spent), tripped)
-        await self._tell(alerts.spending(spent, bounds.cost_usd_per_hour, now))
-        await self._tell(alerts.trips(tripped, bounds.trips_per_hour, now))
-        await self._tell(alerts.warnings(await world.store.warnings(since), now))
+        await self.tell(alerts.spending(spent, bounds.cost_usd_per_hour, now))
+        await self.tell(alerts.trips(tripped, bounds.trips_per_hour, now))
+        await self.tell(alerts.warnings(await world.store.warnings(since), now))
 
     async def of_spending(self, agent: Agent, spent: Spent) -> None:
         """What an agent's spending did to its grant, and to the budgets that count it."""
         now = self._world.clock.now()
-        await self._tell(alerts.nearly_spent(spent.balances, now))
+        await self.tell(alerts.nearly_spent(spent.balances, now))
         if agent.state is not State.ACTIVE:  # one sum at the end, not one for each look
-            await self._tell(alerts.overspent(str(agent.id), spent.overspent_nanousd, now))
+            await self.tell(alerts.overspent(str(agent.id), spent.overspent_nanousd, now))
 
-    async def _tell(self, found: Sequence[Alert]) -> None:
+    async def tell(self, found: Sequence[Alert]) -> None:
+        """Tell what was not told within its time of silence."""
         for alert in found:
             # No login holds a colon, so alerts and users share the counting.
             who = f"alert:{alert.key}"

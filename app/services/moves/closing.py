@@ -6,6 +6,7 @@ forgotten when the process dies in between.
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -162,15 +163,32 @@ class Closing:
         events: list[AgentEvent] = [self._taken_out(kept), braked]
         return await self._move(agent, Signal.INTERRUPTED, events, Changes(sha=kept.verified))
 
-    async def hold_up(self, agent: Agent, told: HeldUp) -> Agent | None:
-        """What the agent needs is lacking: it waits in the queue. What a worker began that is gone
-        ended when it was last heard of."""
+    async def hold_up(
+        self,
+        agent: Agent,
+        told: HeldUp,
+        retry_at: datetime | None = None,
+        missing_provider: str | None = None,
+    ) -> Agent | None:
+        """What the agent needs is lacking: it waits in the queue, and looks again at `retry_at` if
+        nobody lets it on before. What a worker began that is gone ended when it was last heard
+        of."""
         ended: list[AgentEvent] = []
         if agent.state is State.ACTIVE:
             last_heard = fold(await self._world.store.log(agent.id)).clock
             ended = [SegmentEnded(at=last_heard or told.at, why=told.why)]
-        changes = Changes(waits_for=told.waits_for)
+        changes = _held(told, retry_at, missing_provider)
         return await self._move(agent, Signal.INTERRUPTED, [*ended, told], changes)
+
+    async def interrupt_held_up(
+        self, agent: Agent, told: HeldUp, retry_at: datetime, missing_provider: str
+    ) -> None:
+        """What the agent needs is lacking while it works: its work is kept, and it waits."""
+        kept = await keep_work(self._world, agent)
+        now = self._world.clock.now()
+        events = [*self._ended(told.why, "", kept), replace(told, at=now)]
+        changes = replace(_held(told, retry_at, missing_provider), sha=kept.verified)
+        await self._move(agent, Signal.INTERRUPTED, events, changes)
 
     async def go_on(self, agent: Agent, told: BrakeLifted | LetOn) -> Agent | None:
         """What an agent waited for in the queue is over."""
@@ -373,6 +391,16 @@ class Closing:
             },
         )
         return moved
+
+
+def _held(told: HeldUp, retry_at: datetime | None, missing_provider: str | None) -> Changes:
+    pause = max((retry_at - told.at).total_seconds(), 0) if retry_at is not None else 0
+    return Changes(
+        waits_for=told.waits_for,
+        retry_at=retry_at,
+        missing_provider=missing_provider,
+        pause_seconds=pause,
+    )
 
 
 def _said_before(history: Sequence[AgentEvent]) -> str:

@@ -39,6 +39,7 @@ from app.services.drain import Drain
 from app.services.failures import no_access
 from app.services.moves.brakes import BrakeWatch
 from app.services.moves.closing import Closing
+from app.services.moves.providers import Providers
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.open_issue import Opening
 from app.services.segment.setup import SettingUp, was_cut_off
@@ -82,6 +83,7 @@ class Segment:
         stops: "Stops",
         sub_agents: SubAgents,
         opening: Opening,
+        providers: Providers,
     ) -> None:
         self._world = world
         self._agent = agent
@@ -91,6 +93,7 @@ class Segment:
         self._stops = stops
         self._sub_agents = sub_agents
         self._opening = opening
+        self._providers = providers
         self._order: CheckoutOrder | None = None
         self._under_review: UnderReview | None = None
         self._proposals: Proposals | None = None
@@ -98,6 +101,8 @@ class Segment:
         self._pulled = ""
         self._listened = frozenset[str]()
         """Names of what people wrote that it was told of."""
+        self._have_answered = set[str]()
+        """Providers of which everybody knows that they are there."""
 
     async def run(self) -> Result:
         """Work until something ends it. Nothing of the segment is left running afterwards."""
@@ -185,7 +190,11 @@ class Segment:
         return Stop.BRAKED if self._stops.brakes.holds(self._agent) else None
 
     async def look(self) -> None:
-        """Stop an agent for good that takes too much of the disk, however often it is told."""
+        """Stop an agent for good that takes too much of the disk, however often it is told; let
+        others on that wait for what has answered here."""
+        for provider in self._gate.answered - self._have_answered:
+            self._have_answered.add(provider)
+            await self._providers.answered(provider)
         world, agent = self._world, self._agent
         why = world.walls.excess(segment_marker(world, agent.id, agent.segment))
         if not why or self._gate.tripped.is_set():

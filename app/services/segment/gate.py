@@ -34,6 +34,7 @@ from app.core.agents.events import (
 from app.core.agents.loops import call_key, error_key, result_key
 from app.core.breaker.verdict import Answer, Verdict, decide, is_affordable
 from app.core.money import PriceOf
+from app.core.rules.outages import Failure, provider_of
 from app.core.rules.plan import RoleKind
 from app.core.text.redact import Redactor
 from app.ports import (
@@ -123,6 +124,10 @@ class BreakerGate:
         self._untold: list[str] = []
         self._last_words_calls = 0
         self._sent_tokens: deque[int] = deque(maxlen=_MOST_SENT)
+        self.answered = frozenset[str]()
+        """Providers that have given a whole answer."""
+        self.missing: Failure | None = None
+        """How the provider of a sub-agent is away, without which the agent cannot go on."""
         self.tripped = asyncio.Event()
         self.held = asyncio.Event()
         self.superseded = asyncio.Event()
@@ -243,6 +248,8 @@ class BreakerGate:
 
         An input that nobody reported is counted as what the request was guessed to be.
         """
+        if usage.is_whole:
+            self.answered |= {provider_of(usage.model)}
         now = self._clock.now()
         sent_tokens = self._sent_tokens.pop() if self._sent_tokens else 0
         if usage.input_tokens <= 0:

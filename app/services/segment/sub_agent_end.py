@@ -22,7 +22,7 @@ from app.core.agents.events import (
 )
 from app.core.agents.lifecycle import Signal
 from app.ports import Changes, Idle, Report, ReportedBlocked, ReportedComplete, ReviewSubmitted
-from app.services.segment.supervision import Died, Ended, Failed, Result, Stop, Stopped
+from app.services.segment.supervision import Away, Died, Ended, Failed, Result, Stop, Stopped
 
 MOST_ANSWER_CHARACTERS: Final = 8_000
 
@@ -51,7 +51,9 @@ def end_of(result: Result, counters: Counters, now: datetime) -> ChildEnd:
         case Stopped(why=Stop.SUPERSEDED):
             return ChildEnd(None, (), Changes(), ok=False, answer="It was taken away.")
         case Stopped(summary=summary):
-            return _taken_away(summary, now)
+            return _taken_away(summary, "it was stopped with the agent that asked it", now)
+        case Away(failure=failure):
+            return _taken_away("", f"its model's provider is away: {failure.reason}", now)
         case Failed(cause=cause, reason=reason):
             return _tripped(_failure(cause, reason, now), "", now)
         case Died(reason=reason):
@@ -85,8 +87,7 @@ def _finished(summary: str, answer: str, now: datetime, *, ok: bool) -> ChildEnd
     )
 
 
-def _taken_away(summary: str, now: datetime) -> ChildEnd:
-    why = "its parent was stopped"
+def _taken_away(summary: str, why: str, now: datetime) -> ChildEnd:
     return ChildEnd(
         Signal.TAKEN_AWAY,
         _ended(summary, why, now, Finished(at=now, why=why)),

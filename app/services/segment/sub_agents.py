@@ -27,7 +27,15 @@ from app.ports import (
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.sub_agent_end import ChildEnd, end_of
 from app.services.segment.sub_agent_rows import NotStarted, SubAgents
-from app.services.segment.supervision import Failed, Result, Stop, Stopped, Stretch, reason_to_stop
+from app.services.segment.supervision import (
+    Away,
+    Failed,
+    Result,
+    Stop,
+    Stopped,
+    Stretch,
+    reason_to_stop,
+)
 from app.services.world import World
 
 CLOSE_SECONDS: Final = 30.0
@@ -122,6 +130,9 @@ class Children:
         try:
             result = await Stretch(child, gate, world.clock, setting).run()
         finally:  # also when it was cancelled
+            self._gate.answered |= gate.answered
+            missing = result.failure if isinstance(result, Away) else gate.missing
+            self._gate.missing = missing or self._gate.missing
             end = end_of(result, gate.counters, world.clock.now())
             if end.signal is not None:
                 await sub_agents.end(child, end.signal, end.events, end.changes)

@@ -19,12 +19,15 @@ from app.core.breaker.clocks import seconds_left
 from app.core.breaker.raises import left_to_grant
 from app.core.breaker.verdict import LimitUse, amount_words, usage
 from app.core.limits import CATALOGUE, LimitName
+from app.core.rules.outages import Failure
 from app.core.words import prompts
 from app.ports import (
     Clock,
     Halted,
     Idle,
     IncreaseRequested,
+    NoProvider,
+    ProviderAway,
     Report,
     ReportedBlocked,
     ReportedComplete,
@@ -62,6 +65,8 @@ class Stop(StrEnum):
     """A person, or the repository's configuration, holds everything there."""
     PARENT = "parent"
     """The agent whose sub-agent it is was stopped."""
+    AWAY = "away"
+    """A sub-agent's model does not answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,14 @@ class Died:
     reason: str
 
 
-Result = Ended | Stopped | Failed | Died
+@dataclass(frozen=True, slots=True)
+class Away:
+    """The model's provider does not answer; the work goes on once it does."""
+
+    failure: Failure
+
+
+Result = Ended | Stopped | Failed | Died | Away
 
 
 class Setting(Protocol):
@@ -106,7 +118,8 @@ class Setting(Protocol):
         ...
 
     async def open(self) -> Session | Failed:
-        """Make everything ready. Raises `ValueError` for a model that cannot be had, `OSError`."""
+        """Make everything ready. Raises `NoProvider`, `ValueError` for a model that cannot be had,
+        `OSError`."""
         ...
 
     async def first_prompt(self, session: Session) -> str:
@@ -188,6 +201,8 @@ class Stretch:
             if (why := no_access(error)) is not None:
                 return Failed(Cause.NO_ACCESS, why)
             return Failed(Cause.WORKSPACE_FAILED, f"The default branch could not be read: {error}")
+        except NoProvider as error:
+            return Away(error.failure)
         except ValueError as error:
             return Failed(Cause.MODEL_FAILED, str(error))
         except (OSError, RuntimeError) as error:
@@ -357,6 +372,8 @@ def reason_to_stop(gate: BreakerGate, setting: Setting) -> Stop | None:
         return Stop.TRIPPED
     if gate.held.is_set():
         return Stop.HELD
+    if gate.missing is not None:
+        return Stop.AWAY
     return setting.must_stop()
 
 
@@ -368,6 +385,8 @@ def _result(end: TurnEnd) -> Result | Halted:
             return Halted("")  # the hold is in the log, and stops the agent
         case RuntimeFailed(reason=reason):
             return Died(reason)
+        case ProviderAway(failure=failure):
+            return Away(failure)
         case ReportedComplete() | ReviewSubmitted() | ReportedBlocked() | Idle():
             return Ended(end)
 
@@ -398,7 +417,7 @@ def _words(end: TurnEnd) -> str:
             return text
         case Idle(text=text) | Halted(text=text):
             return text
-        case RuntimeFailed() | IncreaseRequested():
+        case RuntimeFailed() | ProviderAway() | IncreaseRequested():
             return ""
 
 

@@ -40,6 +40,7 @@ from app.ports import (
     Halted,
     Idle,
     Processes,
+    ProviderAway,
     Report,
     RuntimeFailed,
     SessionOrder,
@@ -170,7 +171,7 @@ class ClaudeSession:
             end = self._end(turn, door, result)
         except Exception as error:  # the SDK raises it bare where the CLI refuses a request
             await self._end_cli(gently=False)
-            end = RuntimeFailed(f"Claude Code cannot go on: {_words(error)}")
+            end = self._failed(f"Claude Code cannot go on: {_words(error)}")
         finally:
             self._turn = self._hooks.turn = self._door_gate.turn = None
             with suppress(Exception):
@@ -281,13 +282,18 @@ class ClaudeSession:
         if turn.closing is not None:
             return reported(turn.closing)
         if door.failed is not None:
-            return RuntimeFailed(door.failed)
+            return self._failed(door.failed)
         if turn.is_halted or turn.is_interrupted or door.halted is not None:
             return self._halted()
         if result.is_error:
             said = result.result or "; ".join(result.errors or ()) or result.subtype
-            return RuntimeFailed(f"Claude Code could not go on: {_shortened(said)}")
+            return self._failed(f"Claude Code could not go on: {_shortened(said)}")
         return Idle(self._last_words())
+
+    def _failed(self, reason: str) -> RuntimeFailed | ProviderAway:
+        """Whose fault it is, the door knows, however the CLI ended."""
+        away = None if self._door is None else self._door.away
+        return RuntimeFailed(reason) if away is None else ProviderAway(away)
 
     async def _stop_cli(self) -> None:
         """Tell it that the turn is over; one that does not hear is ended by `_heard`."""

@@ -37,6 +37,7 @@ from app.ports import (
     Halted,
     Idle,
     Processes,
+    ProviderAway,
     Report,
     RuntimeFailed,
     SessionOrder,
@@ -176,7 +177,7 @@ class CopilotSession:
             await self._until_idle()
         except CliFailed as error:
             await self._cli.kill()
-            return RuntimeFailed(str(error))
+            return self._failed(str(error))
         finally:
             self._relay.is_shut = True
             self._hooks.is_ending = True
@@ -260,12 +261,17 @@ class CopilotSession:
         if self._tools.closed is not None:
             return reported(self._tools.closed)
         if self._door.failed is not None:
-            return RuntimeFailed(self._door.failed)
+            return self._failed(self._door.failed)
         if self._has_to_end or self._relay.calls_left == 0:
             return Halted(text)
         if self._error:
-            return RuntimeFailed(f"the Copilot CLI gave the turn up: {self._error}")
+            return self._failed(f"the Copilot CLI gave the turn up: {self._error}")
         return Idle(text)
+
+    def _failed(self, reason: str) -> RuntimeFailed | ProviderAway:
+        """Whose fault it is, the door knows, however the CLI ended."""
+        away = self._door.away
+        return RuntimeFailed(reason) if away is None else ProviderAway(away)
 
     # --- stopping ---------------------------------------------------------------------------
 

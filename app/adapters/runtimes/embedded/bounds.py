@@ -15,9 +15,9 @@ class Bounds:
     """One request to the model, from the first byte to the last."""
     first_retry_seconds: float = 1.0
     """The wait before a failed request is tried again; doubled each time."""
-    longest_retry_seconds: float = 60.0
-    """The longest that a model may make us wait between two tries."""
-    most_retries: int = 4
+    longest_retry_seconds: float = 5.0
+    """Between two tries; who is asked to wait for longer gives its place to others."""
+    most_retries: int = 2
     context_tokens: int | None = None
     """The model's context window; None: as known for the model, else 128,000."""
     compact_at: float = 0.8

@@ -22,8 +22,13 @@ from pydantic_ai.settings import ModelSettings
 
 from app.adapters.runtimes.embedded.bounds import Bounds
 from app.adapters.runtimes.embedded.models import host
-
-_PASSING_STATUSES = frozenset({408, 409, 425, 429})
+from app.core.rules.outages import (
+    PASSING_STATUSES,
+    REFUSED_STATUSES,
+    Failure,
+    is_away,
+    provider_of,
+)
 
 _HINTS = {
     400: "the endpoint refused the request; is it the right model for this endpoint, and can its"
@@ -36,20 +41,31 @@ _HINTS = {
 
 
 class ModelFailed(Exception):
-    """The model could not be asked, or what came back is no answer; the text is for people."""
+    """The model cannot be asked this; the text is for people."""
+
+
+class NoAnswer(Exception):
+    """The model's provider gave no whole answer."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.reason)
+        self.failure = failure
 
 
 async def ask(
+    named: str,
     model: Model,
     messages: list[ModelMessage],
     offer: ModelRequestParameters,
     settings: ModelSettings,
     bounds: Bounds,
 ) -> ModelResponse:
-    """The model's answer, repeating the request as `wait_seconds` decides.
+    """The model's answer, repeating the request as `wait_seconds` decides. `named`:
+    `provider:name`.
 
-    Raises `ModelFailed`.
+    Raises `ModelFailed` and `NoAnswer`.
     """
+    provider = provider_of(named)
     settings = {**settings, "request_timeout": bounds.request_seconds}
     retries = 0
     while True:
@@ -60,30 +76,45 @@ async def ask(
         except AgentRunError as error:
             wait = wait_seconds(error, retries, bounds)
             if wait is None:
-                raise ModelFailed(_reason(model, error, retries + 1)) from error
+                raise _given_up(provider, error, _reason(model, error, retries + 1)) from error
         # What the libraries raise for a body of the right type and the wrong shape.
         except (UserError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-            raise ModelFailed(_reason(model, error, retries + 1)) from error
+            reason = _reason(model, error, retries + 1)
+            raise NoAnswer(Failure(provider, reason)) from error
         await asyncio.sleep(wait)
         retries += 1
 
 
 def wait_seconds(error: AgentRunError, retries: int, bounds: Bounds) -> float | None:
-    """How long to wait before the request is repeated; None: it is not."""
+    """How long to wait before the request is repeated; None: it is not. What takes longer is
+    waited for in the queue, where no clock runs."""
     if retries >= bounds.most_retries or not _passes(error):
         return None
-    asked = error.retry_after if isinstance(error, ModelAPIError) else None
-    back_off = bounds.first_retry_seconds * 2**retries
-    return min(back_off if asked is None else asked, bounds.longest_retry_seconds)
+    asked = _asked_wait_seconds(error)
+    wait = bounds.first_retry_seconds * 2**retries if asked is None else asked
+    return None if wait > bounds.longest_retry_seconds else wait
 
 
 def _passes(error: AgentRunError) -> bool:
-    """Whether the same request may succeed later."""
+    """Whether the same request may succeed in a moment."""
     if isinstance(error, ModelQuotaExceededError):
         return False
     if isinstance(error, ModelHTTPError):
-        return error.status_code in _PASSING_STATUSES or error.status_code >= 500
-    return isinstance(error, ModelConnectionError | ModelRequestTimeout)
+        return error.status_code in PASSING_STATUSES or error.status_code >= 500
+    return isinstance(error, ModelConnectionError)
+
+
+def _given_up(provider: str, error: AgentRunError, reason: str) -> ModelFailed | NoAnswer:
+    """Whether it is the provider that fails, or what it is asked."""
+    status = error.status_code if isinstance(error, ModelHTTPError) else None
+    if status is not None and not is_away(status):
+        return ModelFailed(reason)
+    is_refused = status in REFUSED_STATUSES
+    return NoAnswer(Failure(provider, reason, is_refused, _asked_wait_seconds(error)))
+
+
+def _asked_wait_seconds(error: AgentRunError) -> float | None:
+    return error.retry_after if isinstance(error, ModelAPIError) else None
 
 
 def _reason(model: Model, error: Exception, tries: int) -> str:

@@ -10,15 +10,20 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from app.adapters.runtimes.embedded.bounds import REQUEST_SECONDS
+from app.core.rules.outages import no_key
+from app.ports import NoProvider
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
 MakeModel = Callable[[str], "Model"]
-"""Makes the model for a `provider:name`. Raises `ValueError` if it cannot."""
+"""Makes the model for a `provider:name`. Raises `ValueError` if it cannot, `NoProvider` without a
+key for the provider's own endpoint."""
 
 UNKNOWN_CONTEXT_TOKENS = 128_000
+NO_KEY = "none"
+"""For an endpoint of one's own that needs no key: the libraries want some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +47,21 @@ def models_of(access: ModelAccess, request_seconds: float = REQUEST_SECONDS) -> 
         key = access.api_key.get_secret_value()
         if not model:
             raise ValueError(f"model {name!r}: write it as provider:name")
+        if provider not in ("openai", "anthropic"):
+            raise ValueError(f"model {name!r}: the provider must be openai or anthropic")
+        if not key and access.base_url is None:
+            raise NoProvider(no_key(provider))
         if provider == "openai":
             from pydantic_ai.models.openai import OpenAIChatModel
             from pydantic_ai.providers.openai import OpenAIProvider
 
-            openai = OpenAIProvider(base_url=access.base_url, api_key=key)
+            openai = OpenAIProvider(base_url=access.base_url, api_key=key or NO_KEY)
             return OpenAIChatModel(model, provider=openai, settings=settings)
-        if provider == "anthropic":
-            from pydantic_ai.models.anthropic import AnthropicModel
-            from pydantic_ai.providers.anthropic import AnthropicProvider
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
 
-            anthropic = AnthropicProvider(base_url=access.base_url, api_key=key)
-            return AnthropicModel(model, provider=anthropic, settings=settings)
-        raise ValueError(f"model {name!r}: the provider must be openai or anthropic")
+        anthropic = AnthropicProvider(base_url=access.base_url, api_key=key or NO_KEY)
+        return AnthropicModel(model, provider=anthropic, settings=settings)
 
     return make
 

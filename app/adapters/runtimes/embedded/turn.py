@@ -18,7 +18,7 @@ from pydantic_ai.settings import ModelSettings
 from app.adapters.runtimes.arguments import BadCall
 from app.adapters.runtimes.closing import ClosingTool, reported
 from app.adapters.runtimes.embedded.bounds import Bounds
-from app.adapters.runtimes.embedded.calls import ModelFailed, ask
+from app.adapters.runtimes.embedded.calls import ModelFailed, NoAnswer, ask
 from app.adapters.runtimes.embedded.conversation import (
     Conversation,
     NotSaved,
@@ -37,6 +37,7 @@ from app.ports import (
     Idle,
     ModelRequest,
     ModelUsage,
+    ProviderAway,
     Report,
     RuntimeFailed,
     SessionOrder,
@@ -124,6 +125,8 @@ class Turn:
                     break
             if self._phase is Phase.PLANNING and isinstance(end, Idle | Report):
                 await self._desk.conversation.planned()
+        except NoAnswer as error:
+            return ProviderAway(error.failure)
         except (ModelFailed, NotSaved, GateBroken) as error:
             return RuntimeFailed(str(error))
         return end
@@ -174,7 +177,8 @@ class Turn:
             self._calls_left -= 1
         if self._most_output is not None:
             settings = {**settings, "max_tokens": self._most_output}
-        asked = ask(desk.models[self._model], messages, desk.offer, settings, desk.bounds)
+        model = desk.models[self._model]
+        asked = ask(self._model, model, messages, desk.offer, settings, desk.bounds)
         return await unless(self._interrupted, asked)
 
     async def _used(self, response: ModelResponse, *, has_text: bool) -> None:

@@ -1,0 +1,116 @@
+"""Providers of models that are away: who needs one waits in the queue, and no clock runs.
+
+One agent at a time asks again, after a pause that grows; when it has an answer, all others are let
+on.
+"""
+
+import logging
+from collections.abc import Sequence
+
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import HeldUp, LetOn, Waits
+from app.core.agents.lifecycle import State
+from app.core.rules.outages import Failure, Outage, look_again_at, may_ask, providers_of
+from app.core.words.alerts import refused_key
+from app.core.words.refusals import provider_away
+from app.ports import Work, WorkKind
+from app.services.money.alerts import Alerting
+from app.services.moves.closing import Closing
+from app.services.world import World
+
+BACK = "back"
+"""Why a pass of reconciliation runs after a provider has answered again."""
+
+log = logging.getLogger("squadron.providers")
+
+
+class Providers:
+    """Holds agents up while one is away that they need, and lets them on."""
+
+    def __init__(self, world: World, closing: Closing, alerting: Alerting) -> None:
+        self._world = world
+        self._closing = closing
+        self._alerting = alerting
+
+    async def hold_up(self, agent_id: AgentId, segment: int) -> bool:
+        """Whether a segment must not begin now. If not, its agent is who asks a provider that is
+        away, and nobody else does meanwhile."""
+        world = self._world
+        agent = await world.store.agent(agent_id)
+        if agent is None or agent.segment != segment or agent.taken_away_at is not None:
+            return False
+        if agent.state not in (State.QUEUED, State.ACTIVE):
+            return False
+        now, outages = world.clock.now(), await self._outages(agent)
+        if not outages:
+            return False
+        blocking = [one for one in outages if not may_ask(one, str(agent.id), now)]
+        if not blocking:
+            asks = [one.failure.provider for one in outages]
+            found = [await world.store.ask_provider(one, str(agent.id), now) for one in asks]
+            blocking = [one for one in found if one is not None]
+        if blocking:
+            retry_at, missing = look_again_at(blocking, now), blocking[0]
+            await self._closing.hold_up(
+                agent, self._told(missing), retry_at, missing.failure.provider
+            )
+        return bool(blocking)
+
+    async def failed(self, agent: Agent, failure: Failure) -> None:
+        """End the running segment of an agent that asked in vain, its work kept: it waits."""
+        now = self._world.clock.now()
+        outage = await self._world.store.provider_failed(failure, str(agent.id), now)
+        log.warning(
+            "the model's provider is away: %s",
+            failure.reason,
+            extra={"agent": str(agent.id), "provider": failure.provider, "tries": outage.tries},
+        )
+        if failure.is_refused:
+            await self._alerting.tell(refused_key(outage, now))
+        await self._closing.interrupt_held_up(
+            agent, self._told(outage), look_again_at([outage], now), failure.provider
+        )
+
+    async def answered(self, provider: str) -> None:
+        """It has answered: whoever waits for it is let on soon."""
+        outage = await self._world.store.provider_answered(provider)
+        if outage is None:
+            return
+        log.info("the model's provider is back", extra={"provider": provider})
+        name = f"reconcile:{BACK}:{provider}:{outage.since.timestamp()}"
+        await self._world.engine.enqueue(Work(WorkKind.RECONCILIATION, name, BACK))
+
+    async def ask_at_once(self) -> None:
+        """A process has started, perhaps with another key: nobody waits for the next try."""
+        await self._world.store.ask_providers_at_once(self._world.clock.now())
+
+    async def let_on(self, agent: Agent) -> bool:
+        """Queue an agent again whose provider is back, or who is to ask it before its own time has
+        come; False if it waits on, or somebody else did."""
+        if agent.waits_for is not Waits.PROVIDER:
+            return False
+        world, now = self._world, self._world.clock.now()
+        outages = await self._outages(agent)
+        if outages and (agent.retry_at is None or agent.retry_at <= now):
+            return False
+        for outage in outages:
+            if not may_ask(outage, str(agent.id), now):
+                return False
+            if await world.store.ask_provider(outage.failure.provider, str(agent.id), now):
+                return False
+        return await self.go_on(agent)
+
+    async def go_on(self, agent: Agent) -> bool:
+        """Queue an agent again whatever its provider does: its next segment looks at that."""
+        return await self._closing.go_on(agent, LetOn(at=self._world.clock.now())) is not None
+
+    async def _outages(self, agent: Agent) -> Sequence[Outage]:
+        assignment, outages = agent.assignment, await self._world.store.outages()
+        needed = providers_of(assignment.model, assignment.planning_model)
+        if agent.missing_provider is not None:
+            needed |= {agent.missing_provider}
+        return [outage for name, outage in sorted(outages.items()) if name in needed]
+
+    def _told(self, outage: Outage) -> HeldUp:
+        why = provider_away(outage.failure)
+        return HeldUp(at=self._world.clock.now(), waits_for=Waits.PROVIDER, why=why)
