@@ -22,6 +22,7 @@ from app.core.agents.events import (
     SegmentStarted,
     ToolAsked,
     ToolDenied,
+    ToolEnded,
     Tripped,
     TurnAsked,
 )
@@ -165,6 +166,16 @@ async def test_calls_are_judged_in_the_order_in_which_they_were_asked_for(start:
     commands = ["@a" * 8_000, "true", "false"]
     verdicts = await asyncio.gather(*(hook.asks("bash", command=each) for each in commands))
     assert [verdict.allowed for verdict in verdicts] == [True, False, False]
+
+
+async def test_calls_that_are_asked_for_at_once_are_judged_before_the_first_ends(
+    start: Start,
+) -> None:
+    """What comes of the first, a sub-agent or a result, must not change how the others count."""
+    hook = await start(only())
+    await asyncio.gather(*(hook.uses("bash", command="true") for _ in range(8)))
+    kinds = [type(each) for each in await hook.log() if isinstance(each, ToolAsked | ToolEnded)]
+    assert kinds == [ToolAsked] * 8 + [ToolEnded] * 8
 
 
 async def test_a_call_that_died_with_its_process_is_no_longer_under_way(start: Start) -> None:

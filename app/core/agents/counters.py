@@ -100,7 +100,7 @@ class OpenCall(NamedTuple):
     estimate_nanousd: int
 
 
-class InVain(NamedTuple):
+class UnansweredAsks(NamedTuple):
     """What was asked for since the model has answered last: nothing of it counts if the provider
     turns out to be away."""
 
@@ -132,7 +132,7 @@ class Counters(NamedTuple):
     estimated_calls: int = 0
     """Model calls of which nobody reported what they used: it is taken from what was sent."""
     open_calls: tuple[OpenCall, ...] = ()
-    unanswered_asks: InVain = InVain()
+    unanswered_asks: UnansweredAsks = UnansweredAsks()
     calls_since_text: int = 0
     calls_in_turn: int = 0
     spawns: int = 0
@@ -290,7 +290,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
                 heard=None,
                 asleep_since=None,
                 open_calls=(),
-                unanswered_asks=InVain(),
+                unanswered_asks=UnansweredAsks(),
                 tests=_cut_off(counters.tests),
                 loops=counters.loops.cut_off(),
             )
@@ -392,15 +392,15 @@ def _model_called(counters: Counters, called: ModelCalled) -> Counters:
         estimated_calls=counters.estimated_calls + called.is_estimate,
         unheard=counters.unheard[counters.unanswered :],
         unanswered=0,
-        unanswered_asks=InVain(),
+        unanswered_asks=UnansweredAsks(),
     )
 
 
-def _asked_once_more(counters: Counters, *, calls: int = 0, turns: int = 0) -> InVain:
+def _asked_once_more(counters: Counters, *, calls: int = 0, turns: int = 0) -> UnansweredAsks:
     before = counters.unanswered_asks
     is_first = before.active_before is None
     active_before = counters.active if is_first else before.active_before
-    return InVain(before.calls + calls, before.turns + turns, active_before)
+    return UnansweredAsks(before.calls + calls, before.turns + turns, active_before)
 
 
 def _asked_in_vain(counters: Counters) -> Counters:
@@ -411,7 +411,7 @@ def _asked_in_vain(counters: Counters) -> Counters:
         model_calls=counters.model_calls - asks.calls,
         turns=counters.turns - asks.turns,
         active=counters.active if asks.active_before is None else asks.active_before,
-        unanswered_asks=InVain(),
+        unanswered_asks=UnansweredAsks(),
     )
 
 

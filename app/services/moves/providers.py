@@ -42,14 +42,7 @@ class Providers:
         if agent.state not in (State.QUEUED, State.ACTIVE):
             return False
         now, outages = world.clock.now(), await self._outages(agent)
-        if not outages:
-            return False
-        blocking = [one for one in outages if not may_ask(one, str(agent.id), now)]
-        if not blocking:
-            asks = [one.failure.provider for one in outages]
-            found = [await world.store.ask_provider(one, str(agent.id), now) for one in asks]
-            blocking = [one for one in found if one is not None]
-        if blocking:
+        if blocking := await self._kept_from_asking(agent, outages):
             retry_at, missing = look_again_at(blocking, now), blocking[0]
             await self._closing.hold_up(
                 agent, self._told(missing), retry_at, missing.failure.provider
@@ -89,20 +82,24 @@ class Providers:
         come; False if it waits on, or somebody else did."""
         if agent.waits_for is not Waits.PROVIDER:
             return False
-        world, now = self._world, self._world.clock.now()
         outages = await self._outages(agent)
-        if outages and (agent.retry_at is None or agent.retry_at <= now):
+        is_due = agent.retry_at is None or agent.retry_at <= self._world.clock.now()
+        if outages and (is_due or await self._kept_from_asking(agent, outages)):
             return False
-        for outage in outages:
-            if not may_ask(outage, str(agent.id), now):
-                return False
-            if await world.store.ask_provider(outage.failure.provider, str(agent.id), now):
-                return False
         return await self.go_on(agent)
 
     async def go_on(self, agent: Agent) -> bool:
         """Queue an agent again whatever its provider does: its next segment looks at that."""
         return await self._closing.go_on(agent, LetOn(at=self._world.clock.now())) is not None
+
+    async def _kept_from_asking(self, agent: Agent, outages: Sequence[Outage]) -> Sequence[Outage]:
+        """The ones in which it is not this agent's turn; none: it asks, and nobody else does."""
+        asker, now = str(agent.id), self._world.clock.now()
+        if early := [one for one in outages if not may_ask(one, asker, now)]:
+            return early
+        asks = [one.failure.provider for one in outages]
+        taken = [await self._world.store.ask_provider(one, asker, now) for one in asks]
+        return [one for one in taken if one is not None]
 
     async def _outages(self, agent: Agent) -> Sequence[Outage]:
         assignment, outages = agent.assignment, await self._world.store.outages()

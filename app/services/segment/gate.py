@@ -119,7 +119,7 @@ class BreakerGate:
         self._lock = asyncio.Lock()
         self._in_turn = asyncio.Lock()
         """Tools are judged in the order in which they were asked for, however long it takes to
-        read what each of them would run."""
+        read what each of them would run; and before anything that comes of the first of them."""
         self._running: dict[str, _Running] = {}
         self._untold: list[str] = []
         self._last_words_calls = 0
@@ -241,7 +241,8 @@ class BreakerGate:
             error="" if result.ok or suite is not None else error_key(result.output),
             changed=result.ok and call.kind is ToolKind.WRITE,
         )
-        await self.note(ended)
+        async with self._in_turn:
+            await self.note(ended)
 
     async def used(self, usage: ModelUsage) -> None:
         """Record an answer of the model, what it was billed for, and what that costs.
@@ -317,11 +318,12 @@ class BreakerGate:
     async def record_next(
         self, make: Callable[[Counters], Awaitable[Sequence[AgentEvent]]]
     ) -> None:
-        """Append what follows from the counters, which stay as they are until it is stored.
+        """Append what follows from the counters, which stay as they are until it is stored, and of
+        which all is a part that was asked for before.
 
         Raises `Superseded`, and what `make` raises; then nothing is appended.
         """
-        async with self._lock:
+        async with self._in_turn, self._lock:
             events = await make(self._counters)
             await self._store_events(events)
             self._set(fold(events, self._counters))
