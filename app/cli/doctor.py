@@ -22,7 +22,15 @@ from app.adapters.clock import SystemClock
 from app.adapters.disk import free_mib
 from app.adapters.github.standing import Installation, KnownApp, standing
 from app.adapters.processes import ProcessGroups
-from app.adapters.sandbox import ALLOW_SANDBOX, ATTACKS, OUT, Bounds, described, in_force
+from app.adapters.sandbox import (
+    ALLOW_SANDBOX,
+    ATTACKS,
+    OUT,
+    Bounds,
+    agents_are,
+    in_force,
+    second_wall,
+)
 from app.adapters.store.database import make_engine
 from app.bootstrap import key_problems, sandbox_trial
 from app.cli.registry import AsJson
@@ -277,5 +285,6 @@ def _sandbox(rules: SandboxRules) -> Iterator[Check]:
         why = broken.get(name)
         yield Check(f"sandbox: {name}", why is None, why or "held", ALLOW_SANDBOX if why else "")
     if not broken:
+        yield Check("sandbox: user", True, agents_are())
         yield Check("sandbox: bounds", True, in_force(Bounds()))
-        yield Check("sandbox: second wall", True, described())
+        yield Check("sandbox: second wall", True, second_wall())

@@ -105,6 +105,13 @@ class CopilotForger:
 
 Forger = ClaudeForger | CopilotForger
 
+SAYS = (
+    "my $cli = syscall 434, shift() + 0, 0; my $out = syscall 438, $cli, 1, 0;"
+    ' open my $said, ">&=", $out or die "no pipe: $!"; print $said <STDIN>'
+)
+"""For Perl: say what stands in the input where that process says it. A pipe of root's cannot be
+opened by name: it is taken out of the process, by pidfd_open and pidfd_getfd."""
+
 
 @pytest.fixture(
     params=[
@@ -146,7 +153,8 @@ async def test_what_is_forged_in_a_clis_name_passes_the_gate_or_does_nothing(
         content = b"".join(messages)
         assert len(content) <= MOST_AT_ONCE
         (bench.workspace / f"{name}.forged").write_bytes(content)
-        return f"until [ -e {name} ]; do sleep 0.1; done; cat {name}.forged >/proc/$PPID/fd/1"
+        says = f"perl -e '{SAYS}' $PPID <{name}.forged"
+        return f"until [ -e {name} ]; do sleep 0.1; done; {says}"
 
     steps = (
         forges("first", forger.tells_of_tokens(), forger.asks_for(UNASKED)),

@@ -14,10 +14,12 @@ import pytest
 
 from app.adapters.processes import ProcessGroups
 from app.adapters.sandbox import SMALL, Bounds, SandboxedProcesses, broken_walls
-from app.adapters.sandbox.attacks import ATTACKS, Attack, Bait, attacked, laid_out
+from app.adapters.sandbox.attacks import ATTACKS, CLONES, Attack, Bait, attacked, laid_out
 from app.adapters.sandbox.hierarchies import CGROUPS, PREFIX
+from app.adapters.sandbox.kernelfiles import writable_in_proc
 from app.adapters.sandbox.landlock import PERL, SCOPED, described, is_there, version
-from app.adapters.sandbox.seccomp import MACHINES, seccomp_filter
+from app.adapters.sandbox.seccomp import CLONE3, MACHINES, seccomp_filter
+from app.adapters.sandbox.user import is_root
 from app.ports import SEGMENT_VARIABLE, Ended
 from tests.support.sandbox import BUBBLEWRAP
 from tests.support.waiting import MOST_SECONDS
@@ -57,6 +59,13 @@ def writable_usr(argv: list[str], bait: Bait) -> list[str]:
     return argv
 
 
+def unbound(argv: list[str], bait: Bait) -> list[str]:
+    """With whatever of /proc there is to write."""
+    while (at := next((n for n, each in enumerate(argv) if each in writable_in_proc()), 0)) > 0:
+        del argv[at - 1 : at + 2]
+    return argv
+
+
 AS_SERVICE = ("--unshare-user", "--disable-userns", "--uid 1000", "--gid 1000")
 AS_ROOT = (*AS_SERVICE, "--cap-drop ALL")
 WALLS: Mapping[str, Change] = {
@@ -79,6 +88,9 @@ WALLS: Mapping[str, Change] = {
         "--seccomp 9", "--uid 1000", "--gid 1000", "--cap-drop ALL", "--disable-userns"
     ),
     "make namespaces": without("--seccomp 9", "--disable-userns"),
+    "change the kernel's settings": unbound,
+    "write elsewhere below /proc": unbound,
+    "write below /sys": with_bound("/sys", writable=True),
     "make system calls without a filter": without("--seccomp 9"),
     "make a device": without(*AS_ROOT),
     "outlive the command": without("--unshare-pid", "--die-with-parent"),
@@ -90,14 +102,15 @@ BOUNDS = frozenset(attack.name for attack in ATTACKS) - WALLS.keys()
 TWICE = frozenset({
     "kill a process of the machine", "read a file of the service", "follow a link out",
     "write into another workspace", "read secrets of /etc", "write to /usr",
-    "fill the memory with files of the root", "mount", "make a device",
+    "fill the memory with files of the root", "mount", "make a device", "write below /sys",
 })  # fmt: skip
 """Held by the second wall as well."""
 
 
 @dataclass
 class Changed:
-    """`Processes` whose sandbox lacks a wall; and the second one, unless it is to stand."""
+    """`Processes` whose sandbox lacks a wall; and the second one, unless it is to stand. Its agent
+    is the service's own user, root too."""
 
     processes: ProcessGroups
     change: Change
@@ -108,13 +121,16 @@ class Changed:
         given = list(argv)
         if "CAP_DAC_READ_SEARCH" in given:  # the service's own: it counts what an agent wrote
             return await self.processes.run(given, **how)
+        if "--no-dereference" in given:  # what its agent writes is the service's
+            return Ended(0, "")
         start = next(n for n, word in enumerate(given) if word.endswith("/bwrap"))
         end = given.index("--", start)
         changed = self.change(given[start:end], self.bait)
         inside = given[end + 1 :]
         if not self.has_second and inside[0] == str(PERL):
             inside = inside[inside.index("--") + 1 :]
-        return await self.processes.run([*given[:start], *changed, "--", *inside], **how)
+        outside = given[: given.index(str(PERL))] if is_root() else given[:start]
+        return await self.processes.run([*outside, *changed, "--", *inside], **how)
 
     async def kill_marked(self, marker: str, variable: str = SEGMENT_VARIABLE) -> int:
         return await self.processes.kill_marked(marker, variable)
@@ -124,13 +140,22 @@ def behind(processes: Any, tmp_path: Path, bounds: Bounds = SMALL) -> SandboxedP
     return SandboxedProcesses(processes, tmp_path / "accounts", (), bounds)
 
 
+ROOTS = frozenset({
+    "read another process's environment", "read secrets of /etc", "write to /usr", "be root",
+    "have capabilities", "mount", "write below /sys", "make a device",
+})  # fmt: skip
+"""What an ordinary user has no right to outside of any sandbox."""
+
 SLOW = ("outlive the command", "fill the disk with many files", "make files without end")
 """They take ten seconds each."""
 
 
 def tier(attack: str) -> Sequence[pytest.MarkDecorator]:
-    """What is slow is left to `make full`."""
-    return (pytest.mark.full,) if attack in SLOW else ()
+    """What is slow is left to `make full`; what needs root's rights, to root."""
+    cannot = pytest.mark.skipif(
+        attack in ROOTS and not is_root(), reason="an ordinary user cannot do that anywhere"
+    )
+    return (pytest.mark.full, cannot) if attack in SLOW else (cannot,)
 
 
 def groups() -> list[Path]:
@@ -167,6 +192,26 @@ async def test_an_attack_succeeds_when_its_wall_is_taken_away(
         got_through = await attacked(attack, bait.names(), broken, tmp_path)
     assert got_through is not None
     assert got_through.why == "it can be done from inside the sandbox"
+
+
+@pytest.mark.parametrize("number", ["clone", "clone3"])
+async def test_namespaces_are_made_in_no_way(
+    number: str, processes: ProcessGroups, tmp_path: Path
+) -> None:
+    """Each of the ways by itself: one that is held must not hide another that is not."""
+    calls = (MACHINES[platform.machine()].clone, -1) if number == "clone" else (-1, CLONE3)
+    attack = Attack(number, f"perl -e '{CLONES}' -- {calls[0]} {calls[1]}")
+
+    async def got_through(bait: Bait, *flags: str) -> bool:
+        walls = behind(Changed(processes, without(*flags), bait), tmp_path)
+        return await attacked(attack, bait.names(), walls, tmp_path) is not None
+
+    async with laid_out(processes, tmp_path) as bait:
+        held = await attacked(attack, bait.names(), behind(processes, tmp_path), tmp_path)
+        by_the_filter = not await got_through(bait, "--disable-userns")
+        by_the_bound = not await got_through(bait, "--seccomp 9")
+        by_neither = not await got_through(bait, "--seccomp 9", "--disable-userns")
+    assert (held, by_the_filter, by_the_bound, by_neither) == (None, True, True, False)
 
 
 @pytest.mark.skipif(not is_there(), reason=f"the second wall: {described()}")

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from app.adapters.sandbox import ATTACKS, OUT, Bounds, described, in_force
+from app.adapters.sandbox import ATTACKS, OUT, Bounds, agents_are, in_force, second_wall
 from tests.contract.github_support import app_key
 from tests.support.github import GitHub, running_box
 from tests.support.sandbox import BUBBLEWRAP, path_without_bubblewrap
@@ -90,7 +90,8 @@ def test_an_installation_with_a_sandbox_that_holds_is_well(
     assert {f"sandbox: {name}" for name in (*(each.name for each in ATTACKS), OUT)} <= checks.keys()
     assert checks["sandbox: bounds"][1] == in_force(Bounds())
     assert "; 10 GiB of disk and 1,000,000 files for each agent" in checks["sandbox: bounds"][1]
-    assert checks["sandbox: second wall"][1] == described()
+    assert checks["sandbox: second wall"][1] == second_wall()
+    assert checks["sandbox: user"][1] == agents_are()
     assert checks["git"][1].startswith("git version 2.")
 
 

@@ -5,16 +5,17 @@ from app.adapters.sandbox.attacks import ATTACKS, SMALL, Broken, broken_walls
 from app.adapters.sandbox.bounds import Bounds, in_force
 from app.adapters.sandbox.bubblewrap import Room, SandboxedProcesses, sandboxed_argv
 from app.adapters.sandbox.doortrial import OUT, broken_door
-from app.adapters.sandbox.landlock import described
+from app.adapters.sandbox.landlock import described as second_wall
 from app.adapters.sandbox.preparing import OpenedPreparation, PlainPreparation
 from app.adapters.sandbox.setups import ArchivedSetups, NoSetups
+from app.adapters.sandbox.user import described as agents_are
 from app.adapters.sandbox.wayout import Egress
 
 ALLOW_SANDBOX = (
     "Install bubblewrap, 0.8 or newer (Debian: apt-get install bubblewrap), and let Squadron's"
     " user make namespaces: Docker's own profiles (compose.yaml has the options that lift them),"
     " Ubuntu's AppArmor rule and many Kubernetes policies forbid it (README, Security)."
-    " Run it as another user than root, whom only control groups bind."
+    " Root needs all of its capabilities too, to make its agents another user."
     " Without a sandbox agents are this user: `sandbox: {mode: off}` in the operator's file"
     " (SQUADRON_CONFIG), on a machine of its own."
 )
@@ -33,9 +34,10 @@ __all__ = [
     "PlainPreparation",
     "Room",
     "SandboxedProcesses",
+    "agents_are",
     "broken_door",
     "broken_walls",
-    "described",
     "in_force",
     "sandboxed_argv",
+    "second_wall",
 ]

@@ -6,6 +6,7 @@ trying, not by asking.
 
 import asyncio
 import os
+import platform
 import secrets
 import shutil
 from collections.abc import AsyncIterator, Mapping
@@ -15,7 +16,20 @@ from pathlib import Path
 from typing import Final, cast
 
 from app.adapters.sandbox.bounds import Bounds
+from app.adapters.sandbox.kernelfiles import WRITABLE
+from app.adapters.sandbox.seccomp import CLONE3, MACHINES
 from app.ports import SEGMENT_VARIABLE, Ended, Processes
+
+
+def _plain(text: str) -> str:
+    """A text in which braces name nothing."""
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _writes(places: str) -> str:
+    """For bash: whether a file below these directories opens for writing."""
+    return f'test -n "$({_plain(WRITABLE.format(places))})"'
+
 
 SMALL: Final = Bounds(
     processes=64,
@@ -33,6 +47,24 @@ _DYING_SECONDS: Final = 1.0
 _MOST_SAID: Final = 300
 _AT_ONCE: Final = 4
 _STARTED, _REACHED = "STARTED", "REACHED"
+CLONES: Final = _plain(
+    """
+    my ($clone, $clone3, $namespace, $tells) = (shift() + 0, shift() + 0, 1 << 28, 17);
+    my $how = pack "Q8", $namespace, 0, 0, 0, $tells, 0, 0, 0;
+    for my $make (
+        sub { syscall $clone, $namespace | $tells, 0, 0, 0, 0 },
+        sub { syscall $clone3, $how, length $how },
+    ) {
+        my $child = $make->();
+        exit 0 if $child == 0;
+        if ($child > 0) { waitpid $child, 0; exit 0 }
+    }
+    exit 1
+    """
+)
+"""For Perl: make a process with users of its own, in both ways that the kernel has for that."""
+_KNOWN: Final = MACHINES.get(platform.machine())
+_CALLS: Final = (-1 if _KNOWN is None else _KNOWN.clone, CLONE3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +107,10 @@ ATTACKS: Final = (
     Attack("be root", 'test "$(id -u)" = 0'),
     Attack("have capabilities", "! grep -q '^CapEff:[[:space:]]*0*$' /proc/self/status"),
     Attack("mount", "mount -t tmpfs none /tmp"),
-    Attack("make namespaces", "unshare -Ur true"),
+    Attack("make namespaces", f"unshare -Ur true || perl -e '{CLONES}' -- {_CALLS[0]} {_CALLS[1]}"),
+    Attack("change the kernel's settings", _writes("/proc/sys")),
+    Attack("write elsewhere below /proc", _writes("/proc -path /proc/sys -prune -o")),
+    Attack("write below /sys", _writes("/sys")),
     Attack("make a device", "mknod device c 1 3"),
     Attack(
         "make system calls without a filter",

@@ -15,9 +15,11 @@ from typing import Final
 from app.adapters.sandbox.bounds import Bounds, ControlGroups, limits
 from app.adapters.sandbox.counting import Amount
 from app.adapters.sandbox.disk import DiskWatch
+from app.adapters.sandbox.kernelfiles import writable_in_proc
 from app.adapters.sandbox.landlock import INSPECT, LIST, READ, USE, WRITE, landlocked
 from app.adapters.sandbox.seccomp import seccomp_filter
 from app.adapters.sandbox.system import SYSTEM_DIRECTORIES, program, system
+from app.adapters.sandbox.user import as_agents_user, hand_over, hand_over_socket, let_read
 from app.ports import SEGMENT_VARIABLE, WORKSPACE_INSIDE, Ended, Entered, Processes, Stay
 
 UID: Final = 1000
@@ -96,6 +98,13 @@ class Room:
         more = () if self.stay is None else self.stay.writable
         return (self.workspace, self.home, self.temporary, *more)
 
+    @property
+    def sockets(self) -> tuple[Path, ...]:
+        """The service's, that it may connect to."""
+        out = None if self.door is None else self.door.socket
+        model = None if self.stay is None else self.stay.door
+        return tuple(each for each in (out, model) if each is not None)
+
 
 class SandboxedProcesses:
     """`Processes` of agents. The environment of a command names its `HOME`, beside which lie its
@@ -133,7 +142,7 @@ class SandboxedProcesses:
     ) -> Ended:
         """As `Processes.run`, behind the walls. Raises `OSError` also where they cannot be put
         up: nothing ever runs without them. With a door, `argv` begins with its opener."""
-        room = self._room(cwd, environment, door=door)
+        room = await self._room(cwd, environment, door=door)
         async with (
             self._groups.joined(environment) as join,
             self._disks.over(environment, room.writable) as watched,
@@ -159,7 +168,7 @@ class SandboxedProcesses:
     @asynccontextmanager
     async def around(self, stay: Stay) -> AsyncIterator[Entered]:
         """As `Walls.around`: the same walls as for a command, and what the stay names inside."""
-        room = self._room(stay.workspace, stay.environment, stay=stay)
+        room = await self._room(stay.workspace, stay.environment, stay=stay)
         async with (
             self._groups.joined(stay.environment) as join,
             self._disks.over(stay.environment, room.writable, is_program=True),
@@ -176,7 +185,7 @@ class SandboxedProcesses:
         """As `Walls.excess`."""
         return self._disks.excess(marker)
 
-    def _room(
+    async def _room(
         self,
         workspace: Path,
         environment: Mapping[str, str],
@@ -188,7 +197,7 @@ class SandboxedProcesses:
         temporary, news = home.with_name("tmp"), home.with_name("news.bundle")
         for directory in (home, temporary):
             directory.mkdir(parents=True, exist_ok=True)
-        return Room(
+        room = Room(
             workspace,
             home,
             temporary,
@@ -199,10 +208,17 @@ class SandboxedProcesses:
             stay,
             is_filtered=bool(self._filtered),
         )
+        # The service lays files into a stay's own directories before each start.
+        again = () if stay is None else stay.writable
+        await hand_over(self._processes, (workspace, home, temporary), again)
+        for socket in room.sockets:
+            hand_over_socket(socket)
+        let_read(news)
+        return room
 
     def _before(self, join: Sequence[str], room: Room) -> list[str]:
         inside = (*landlocked(_allowed(room)), *limits(self._bounds))
-        return [*join, *self._filtered, *sandboxed_argv(room), *inside]
+        return [*join, *self._filtered, *as_agents_user(), *sandboxed_argv(room), *inside]
 
     async def kill_marked(self, marker: str, variable: str = SEGMENT_VARIABLE) -> int:
         """As `Processes.kill_marked`: from outside the walls everything is seen."""
@@ -213,7 +229,8 @@ class SandboxedProcesses:
 def sandboxed_argv(room: Room) -> list[str]:
     """What stands before a command so that it runs in the room.
 
-    Raises `FileNotFoundError` without bubblewrap.
+    Raises `FileNotFoundError` without bubblewrap, and `OSError` where it is not known what there
+    is to be kept from being written.
     """
     ours = _ours_below_tmp(room)
     return [
@@ -224,6 +241,7 @@ def sandboxed_argv(room: Room) -> list[str]:
         *("--cap-drop", "ALL", "--new-session", "--die-with-parent"),
         *system(),
         *("--proc", "/proc", "--dev", "/dev"),
+        *(part for path in writable_in_proc() for part in ("--ro-bind", path, path)),
         *("--size", str(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"),
         *(part for at in ACCOUNTS for part in ("--ro-bind", _account(room, at), at)),
         *(part for path in SYSTEM_FILES for part in ("--ro-bind-try", path, path)),
@@ -295,4 +313,5 @@ def _keep(file: Path, content: bytes) -> None:
     if not file.exists() or file.read_bytes() != content:
         fresh = file.with_name(f"{file.name}.{os.getpid()}")
         fresh.write_bytes(content)
+        let_read(fresh)
         fresh.replace(file)

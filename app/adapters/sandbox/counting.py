@@ -2,7 +2,7 @@
 
 They are counted by `du`, in a process behind walls: it takes none of the service's time, ends at
 its bound, gets through paths of any length, and sees directories that the agent has shut for its
-own user, who is the service's too: the one capability that it has is for that.
+own user, who counts them: the one capability that it has is for that.
 """
 
 import os
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from app.adapters.sandbox.system import program, system
+from app.adapters.sandbox.user import as_agents_user
 from app.ports import Processes
 
 COUNT_SECONDS: Final = 120.0
@@ -97,11 +98,12 @@ def gone(before: Free, now: Free) -> Amount:
 
 
 def _counting_argv(places: Iterable[Path]) -> list[str]:
-    """Raises `FileNotFoundError` without bubblewrap."""
+    """Raises `FileNotFoundError` without bubblewrap, and `OSError` as `as_agents_user`."""
     inside = [
         ("--ro-bind-try", str(place), f"{_INSIDE}/{number}") for number, place in enumerate(places)
     ]
     return [
+        *as_agents_user(),
         program(),
         *("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts"),
         *("--cap-drop", "ALL", "--cap-add", "CAP_DAC_READ_SEARCH"),

@@ -16,9 +16,15 @@ class Machine(NamedTuple):
     audit: int
     """Its name in the kernel's `seccomp_data.arch`."""
     socket: int
+    clone: int
     numbers: Mapping[str, int]
 
 
+CLONE3: Final = 435
+"""Numbered alike everywhere. A filter cannot look at what its pointer leads to, so nobody has it:
+C libraries then ask `clone` instead."""
+NAMESPACES: Final = 0x7E02_0000
+"""The flags of `clone` that make one of any kind, linux/sched.h."""
 FAMILIES: Final = (1, 2, 10, 16)
 """Sockets that may be made: unix, inet, inet6, and netlink, by which libraries list interfaces."""
 _NEW: Final = {
@@ -31,6 +37,7 @@ MACHINES: Final[Mapping[str, Machine]] = {
     "x86_64": Machine(
         0xC000003E,
         41,
+        56,
         {
             **_NEW, "pivot_root": 155, "chroot": 161, "acct": 163, "settimeofday": 164,
             "mount": 165, "umount2": 166, "swapon": 167, "swapoff": 168, "reboot": 169,
@@ -44,6 +51,7 @@ MACHINES: Final[Mapping[str, Machine]] = {
     "aarch64": Machine(
         0xC00000B7,
         198,
+        220,
         {
             **_NEW, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "vhangup": 58,
             "quotactl": 60, "acct": 89, "unshare": 97, "kexec_load": 104, "init_module": 105,
@@ -57,7 +65,7 @@ MACHINES: Final[Mapping[str, Machine]] = {
 }  # fmt: skip
 """asm/unistd_64.h and asm-generic/unistd.h of the kernel's headers, version 6.1."""
 
-_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
 _ALLOW: Final = 0x7FFF0000
 _ERROR: Final = 0x00050000
@@ -87,6 +95,13 @@ def seccomp_filter(machine: str) -> bytes | None:
         ),
         _step(_RETURN, _ERROR | EAFNOSUPPORT),
         _step(_RETURN, _ALLOW),
+        _step(_JUMP_EQUAL, known.clone, no=4),
+        _step(_LOAD, _FIRST_ARGUMENT_AT),
+        _step(_JUMP_ANY_BIT, NAMESPACES, no=1),
+        _step(_RETURN, _ERROR | EPERM),
+        _step(_RETURN, _ALLOW),
+        _step(_JUMP_EQUAL, CLONE3, no=1),
+        _step(_RETURN, _ERROR | ENOSYS),
     ]
     for number in sorted(known.numbers.values()):
         program += [_step(_JUMP_EQUAL, number, no=1), _step(_RETURN, _ERROR | EPERM)]

@@ -80,6 +80,13 @@ class CopilotRuntime:
                     f"the Copilot CLI at {program} did not start as one: `{program} --version`"
                     f" does not answer {how}"
                 )
+            # Behind walls agents may be another user, who only reads it.
+            read = ["/bin/chmod", "--recursive", "a+rX", str(self._cache)]
+            allowed = await self._processes.run(
+                read, cwd=self._cache, environment={}, timeout_seconds=seconds
+            )
+            if allowed.exit_code != 0:
+                raise RuntimeError(f"{self._cache} cannot be read by agents: {allowed.output}")
             self._is_unpacked = True
 
 

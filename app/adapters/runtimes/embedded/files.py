@@ -65,7 +65,7 @@ def _opened(workspace: Path, path: str, flags: int, *, make_parents: bool = Fals
         try:
             for name in parents:
                 directory = _into(directory, name, make=make_parents)
-            handle = os.open(last, flags | _SAFE, 0o666, dir_fd=directory)
+            handle = _given(os.open(last, flags | _SAFE, 0o666, dir_fd=directory), directory)
         finally:
             os.close(directory)
     except OSError as error:
@@ -101,8 +101,22 @@ def _into(directory: int, name: str, *, make: bool) -> int:
         with suppress(FileExistsError):
             os.mkdir(name, dir_fd=directory)
     deeper = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _SAFE, dir_fd=directory)
+    deeper = _given(deeper, directory)
     os.close(directory)
     return deeper
+
+
+def _given(handle: int, directory: int) -> int:
+    """What the service made in an agent's directory is the agent's: where the service is root,
+    they are two users."""
+    try:
+        user, owner = os.geteuid(), os.fstat(directory)
+        if owner.st_uid != user == os.fstat(handle).st_uid:
+            os.fchown(handle, owner.st_uid, owner.st_gid)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
 
 
 def _entries(handle: int) -> list[str]:
