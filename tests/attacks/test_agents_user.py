@@ -13,7 +13,13 @@ from app.adapters.processes import ProcessGroups
 from app.adapters.runtimes.embedded.files import create, edit
 from app.adapters.sandbox import SMALL, SandboxedProcesses
 from app.adapters.sandbox.counting import held_in
-from app.adapters.sandbox.user import NEEDED, NOBODY_ELSE, _missing, agents_user, is_root
+from app.adapters.sandbox.user import (
+    NEEDED,
+    UNPRIVILEGED,
+    agents_user,
+    is_root,
+    missing_capabilities,
+)
 from app.ports import SEGMENT_VARIABLE, Stay
 from tests.support.sandbox import BUBBLEWRAP
 from tests.support.waiting import MOST_SECONDS
@@ -142,7 +148,7 @@ async def test_an_agent_of_roots_cannot_open_what_is_roots(agent: Agent) -> None
 def test_root_without_its_rights_is_found_out() -> None:
     """A container may have taken them."""
     everything = sum(1 << number for number in NEEDED.values())
-    assert _missing(["Name:\tx", f"CapEff:\t{everything:016x}"]) == []
-    assert _missing([f"CapEff:\t{everything & ~(1 << 21):016x}"]) == ["SYS_ADMIN"]
-    assert len(_missing(["CapEff:\t0000000000000000"])) == len(NEEDED)
-    assert 60706 <= NOBODY_ELSE <= 61183
+    assert missing_capabilities(["Name:\tx", f"CapEff:\t{everything:016x}"]) == []
+    assert missing_capabilities([f"CapEff:\t{everything & ~(1 << 21):016x}"]) == ["SYS_ADMIN"]
+    assert len(missing_capabilities(["CapEff:\t0000000000000000"])) == len(NEEDED)
+    assert 60706 <= UNPRIVILEGED <= 61183

@@ -1,5 +1,6 @@
 """What agents could change of the machine by writing below /proc: found by trying every file."""
 
+import os
 import subprocess
 from errno import EPERM
 from functools import cache
@@ -30,6 +31,7 @@ def writable_in_proc() -> tuple[str, ...]:
         done = subprocess.run(
             ["timeout", "--signal=KILL", SECONDS, "bash", "-c", WRITABLE.format(PROC)],
             cwd="/",
+            env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},  # no secret in it
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=True,

@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Final
 
 from app.adapters.sandbox.landlock import PERL
+from app.adapters.sandbox.seccomp import MACHINES
 from app.ports import Processes
 
-NOBODY_ELSE: Final = 61000
+UNPRIVILEGED: Final = 61000
 """User and group of agents where the service is root. No distribution gives this number away:
 60706 to 61183 are unused (https://systemd.io/UIDS-GIDS/)."""
-CALLS: Final = {"x86_64": (272, 165, 119, 117), "aarch64": (97, 40, 149, 147)}
-"""Of `unshare`, `mount`, `setresgid` and `setresuid`, by architecture (`platform.machine()`)."""
+BECOME: Final = {"x86_64": (119, 117), "aarch64": (149, 147)}
+"""The numbers of `setresgid` and `setresuid`, by architecture (`platform.machine()`)."""
 PROGRAM: Final = Path(__file__).with_name("user.pl")
 NEEDED: Final = {
     "CHOWN": 0, "DAC_OVERRIDE": 1, "FOWNER": 3, "KILL": 5, "SETGID": 6, "SETUID": 7,
@@ -42,17 +43,17 @@ def is_root() -> bool:
 
 def agents_user() -> int:
     """Who owns what an agent writes, by the machine's numbers."""
-    return NOBODY_ELSE if is_root() else os.geteuid()
+    return UNPRIVILEGED if is_root() else os.geteuid()
 
 
 def described() -> str:
     """Which user agents are here, in words for people."""
     if is_root():
         return (
-            f"agents are user {NOBODY_ELSE} of this machine, who owns their workspaces;"
+            f"agents are user {UNPRIVILEGED} of this machine, who owns their workspaces;"
             " the service is root"
         )
-    return f"agents are the service's own user {os.geteuid()}, without any rights over others"
+    return f"agents are the service's own user {os.geteuid()}, in namespaces of their own"
 
 
 def as_agents_user() -> list[str]:
@@ -62,7 +63,9 @@ def as_agents_user() -> list[str]:
         return []
     if why := _hindrance():
         raise OSError(EPERM, f"agents cannot be another user than root here: {why}", str(PERL))
-    given = (*CALLS[platform.machine()], NOBODY_ELSE)
+    machine = platform.machine()
+    known = MACHINES[machine].numbers
+    given = (known["unshare"], known["mount"], *BECOME[machine], UNPRIVILEGED)
     return [str(PERL), "-e", _program(), *map(str, given), "--"]
 
 
@@ -74,12 +77,12 @@ async def hand_over(
     if not is_root():
         return
     # The directory itself is given last: one that is the agents' already is so throughout.
-    wanted = [*(each for each in directories if each.lstat().st_uid != NOBODY_ELSE), *more]
+    wanted = [*(each for each in directories if each.lstat().st_uid != UNPRIVILEGED), *more]
     if not wanted:
         return
     ended = await processes.run(
         [
-            *(_CHOWN, "--recursive", "--no-dereference", f"{NOBODY_ELSE}:{NOBODY_ELSE}", "--"),
+            *(_CHOWN, "--recursive", "--no-dereference", f"{UNPRIVILEGED}:{UNPRIVILEGED}", "--"),
             *map(str, wanted),
         ],
         cwd=Path("/"),
@@ -88,14 +91,14 @@ async def hand_over(
     )
     if ended.exit_code != 0:
         said = ended.output.strip()[:_MOST_SAID] or f"no end within {HAND_OVER_SECONDS:g} s"
-        why = f"it cannot be given to user {NOBODY_ELSE}, whom agents are: {said}"
+        why = f"it cannot be given to user {UNPRIVILEGED}, whom agents are: {said}"
         raise OSError(EPERM, why, str(wanted[0]))
 
 
 def hand_over_socket(path: Path) -> None:
     """Let `agents_user` connect to a socket that only its owner may connect to."""
     if is_root():
-        os.chown(path, NOBODY_ELSE, NOBODY_ELSE, follow_symlinks=False)
+        os.chown(path, UNPRIVILEGED, UNPRIVILEGED, follow_symlinks=False)
 
 
 def let_read(path: Path) -> None:
@@ -109,16 +112,16 @@ def let_read(path: Path) -> None:
 @cache
 def _hindrance() -> str:
     """Why root cannot take another user's place here; empty: it can."""
-    if platform.machine() not in CALLS:
+    if platform.machine() not in MACHINES.keys() & BECOME.keys():
         return f"nobody has listed the system calls of {platform.machine()}"
     if not PERL.exists():
         return f"install {PERL} (Debian: apt-get install perl-base)"
-    if missing := _missing(Path("/proc/self/status").read_text().splitlines()):
+    if missing := missing_capabilities(Path("/proc/self/status").read_text().splitlines()):
         return f"root lacks the capabilities {', '.join(missing)}"
     return ""
 
 
-def _missing(status: Sequence[str]) -> list[str]:
+def missing_capabilities(status: Sequence[str]) -> list[str]:
     """The capabilities that a process of this status lacks, by name."""
     line = next(each for each in status if each.startswith("CapEff:"))
     effective = int(line.removeprefix("CapEff:"), 16)

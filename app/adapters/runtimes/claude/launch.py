@@ -43,7 +43,7 @@ class Place:
         for directory in (self.configuration, self.temporary):
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.system_prompt.write_text(system_prompt)
-        self.system_prompt.chmod(0o644)  # the CLI may be another user, who comes by no other way
+        self.system_prompt.chmod(0o644)  # behind walls the CLI may be another user
 
     def found_conversation(self) -> bool:
         """Whether an earlier process has saved what was said.

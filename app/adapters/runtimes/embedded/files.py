@@ -65,7 +65,9 @@ def _opened(workspace: Path, path: str, flags: int, *, make_parents: bool = Fals
         try:
             for name in parents:
                 directory = _into(directory, name, make=make_parents)
-            handle = _given(os.open(last, flags | _SAFE, 0o666, dir_fd=directory), directory)
+            handle = os.open(last, flags | _SAFE, 0o666, dir_fd=directory)
+            if flags & os.O_CREAT:
+                handle = _given(handle, directory)
         finally:
             os.close(directory)
     except OSError as error:
@@ -101,14 +103,15 @@ def _into(directory: int, name: str, *, make: bool) -> int:
         with suppress(FileExistsError):
             os.mkdir(name, dir_fd=directory)
     deeper = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _SAFE, dir_fd=directory)
-    deeper = _given(deeper, directory)
+    if make:
+        deeper = _given(deeper, directory)
     os.close(directory)
     return deeper
 
 
 def _given(handle: int, directory: int) -> int:
-    """What the service made in an agent's directory is the agent's: where the service is root,
-    they are two users."""
+    """What the service made in an agent's directory, given to the agent: where the service is
+    root, they are two users. It is closed where that fails."""
     try:
         user, owner = os.geteuid(), os.fstat(directory)
         if owner.st_uid != user == os.fstat(handle).st_uid:
