@@ -7,9 +7,9 @@
 #     --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
 #     --security-opt systempaths=unconfined squadron
 #
-# compose.yaml says the same. Each agent works in a sandbox of its own inside this container: README,
-# Security, says what each option is for, and without them the service does not start. What agents'
-# work needs besides git and Python (compilers, test runners) belongs into an image that is built
+# compose.yaml says the same. Each agent works in a sandbox of its own inside this container:
+# docs/how-to/allow-the-sandbox.md says what each option is for, and without them the service does
+# not start. What agents' work needs besides git and Python (compilers, test runners) belongs into an image that is built
 # FROM this one.
 
 FROM python:3.11.14-slim-bookworm AS base

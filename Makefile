@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10
 ARGS   ?=
 
-.PHONY: install demo test full clis crash lint bench mutation clean
+.PHONY: install demo test full clis crash lint bench mutation docs picture clean
 
 install: $(VENV)/.installed
 
@@ -40,8 +40,8 @@ crash: install
 	$(BIN)/pytest -m crash -s tests/crash $(ARGS)
 
 lint: install
-	$(BIN)/ruff check app tests bench
-	$(BIN)/ruff format --check app tests bench
+	$(BIN)/ruff check app tests bench docs
+	$(BIN)/ruff format --check app tests bench docs
 	$(BIN)/mypy --num-workers 2
 	$(BIN)/lint-imports
 
@@ -50,6 +50,14 @@ bench: install
 
 mutation: install
 	@$(BIN)/python -m tests.mutation $(ARGS)
+
+# What the documents take from the code.
+docs: install
+	@$(BIN)/python -m docs.from_code
+
+# The picture in README: a page of the demo. It needs Debian's chromium.
+picture: install
+	@$(BIN)/python -m docs.picture
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -12,7 +12,7 @@ from app.core.words.alerts import Alert
 WEBHOOK_SECONDS: Final = 10.0
 """The whole of one POST; an agent's end may have to wait so long."""
 
-ALERTS: Final = Counter("squadron_alerts", "Alerts told", ["kind"])
+ALERTS: Final = Counter("squadron_alerts", "Alerts that were told; label: kind", ["kind"])
 SPENT: Final = Gauge("squadron_cost_usd_last_hour", "Known cost of model calls, in USD")
 TRIPS: Final = Gauge("squadron_trips_last_hour", "Agents stopped by a limit")
 

@@ -14,7 +14,7 @@ from app.ports import Pass
 
 LIMIT_EVENTS: Final = Counter(
     "squadron_limit_events",
-    "Warnings, pauses and stops by limits",
+    "Warnings, pauses and stops by limits; labels: event, role, limit, how",
     ["event", "role", "limit", "how"],
 )
 

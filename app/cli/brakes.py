@@ -27,7 +27,7 @@ Repository = Annotated[
 Installation = Annotated[
     int | None, typer.Option("--installation", metavar="ID", help="Only this installation.")
 ]
-Everything = Annotated[bool, typer.Option("--all", help="All of them; so it is without options.")]
+Everything = Annotated[bool, typer.Option("--all", help="All of them, as without an option.")]
 By = Annotated[
     str | None, typer.Option("--by", metavar="NAME", help="Who does it. Default: your login here.")
 ]

@@ -21,7 +21,7 @@ from app.services.views import Json
 def costs(
     by: Annotated[CostsBy, typer.Option(help="What costs are added up by.")] = CostsBy.ROLE,
     days: Annotated[
-        int | None, typer.Option(min=1, max=3650, help="Only of the last so many days.")
+        int | None, typer.Option(min=1, max=3650, help="Only of the last N days.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -37,7 +37,8 @@ from app.cli.registry import AsJson
 from app.cli.runtimes import lacks
 from app.cli.terminal import clean, say
 from app.config.operator import SandboxRules, load_operator
-from app.config.settings import PREFIX, Settings, SettingsError, load_settings
+from app.config.settings import Settings, SettingsError, load_settings
+from app.config.variables import PREFIX
 from app.ports import GitHubFailed
 
 GIT_SECONDS: Final = 10
@@ -93,7 +94,7 @@ def examined(environ: Mapping[str, str]) -> Iterator[Check]:
         settings = load_settings(environ)
     except SettingsError as error:
         for problem in error.problems:
-            yield Check("settings", False, problem, "README, Settings")
+            yield Check("settings", False, problem, "docs/reference/environment.md")
         return
     yield from _settings(settings)
     yield from _github(settings)

@@ -104,7 +104,7 @@ def _rules(directory: Path | None, role: str | None) -> Rules:
 
 
 def _json(file: Path, transcript: Transcript, result: Replay) -> Json:
-    """DESIGN section 5; `stops` and `passed` tell of the limits behind the first trip."""
+    """One line of `--json`; `stops` and `passed` tell of the limits behind the first trip."""
     return {
         "file": str(file),
         "format": transcript.format.value,

@@ -66,8 +66,8 @@ class RoleKeys(Strict):
     setup: Several[Command] = ()
     """Commands that prepare the workspace before the first turn."""
     kind: Kind = RoleKind.WORK
-    """work: on an issue, in a branch; review: on a pull request, reads only and posts a review;
-    triage: on new issues, proposes roles and labels. Of a built-in role it is fixed."""
+    """`work`: on an issue, in a branch; `review`: on a pull request, reads only and posts a review;
+    `triage`: on new issues, proposes roles and labels. Of a built-in role it is fixed."""
     may_label: Several[Label] = ()
     """Labels that a role of kind triage may set itself; others it only proposes."""
 
@@ -76,7 +76,7 @@ class RoleBlock(RoleKeys):
     """`roles.<role>`."""
 
     agent: AgentPath | None = None
-    """The agent file, inside .squadron/; null: agents/<role>.md, else the built-in role."""
+    """The agent file, inside `.squadron/`; null: `agents/<role>.md`, else the built-in role."""
 
     other_names: ClassVar = dict.fromkeys(
         RoleLimitKeys.model_fields, "it under circuit_breakers.roles.<role>, or in the agent file"
@@ -94,9 +94,9 @@ class Triggers(Strict):
     """What starts an agent, besides the label `squadron:<role>`."""
 
     labels: Named[TriggerLabel, RoleName] = Field(default_factory=dict)
-    """Label → role."""
+    """Label → role that it starts."""
     events: Named[EventName, RoleName] = Field(default_factory=dict)
-    """Event → role."""
+    """Event → role that it starts."""
 
 
 class Trust(Strict):
@@ -129,7 +129,7 @@ class Escalation(Strict):
     assignees: Several[Login] = ()
     """Who is assigned to it."""
     mention: Several[Mention] = ()
-    """@user or @org/team, in its text."""
+    """`@user` or `@org/team`, in its text."""
     max_issue_depth: Annotated[int, Field(ge=0, le=100)] = _ESCALATION.max_issue_depth
     """How many agents may stand behind an issue that an agent opens; beyond, a human is asked."""
     max_issues_per_day: Annotated[int, Field(ge=0, le=1_000)] = _ESCALATION.max_issues_per_day
@@ -156,18 +156,20 @@ class ConfigFile(Strict):
     budgets: Several[RepositoryBudgetBlock] = ()
     """Shared money, inside this repository."""
     branch_naming: BranchNaming = RepositoryPlan().branch_naming
-    """{role}, {issue} and {slug} (of the title); {issue} has to be there."""
+    """`{role}`, `{issue}` and `{slug}` (of the title); `{issue}` has to be there."""
     escalation: Escalation = Escalation()
     test_commands: SuiteCommands = SuiteCommands()
     enabled: bool = True
-    """false: nothing starts here."""
+    """`false`: nothing starts here."""
 
 
 class ModelPrice(Strict):
     """USD per million tokens."""
 
     input: float = Field(ge=0, le=_MOST_USD_PER_MILLION)
+    """Tokens sent to the model."""
     output: float = Field(ge=0, le=_MOST_USD_PER_MILLION)
+    """Tokens that the model answers."""
     cache_read: float | None = Field(default=None, ge=0, le=_MOST_USD_PER_MILLION)
     """Tokens read from the provider's cache; null: as input."""
     cache_write: float | None = Field(default=None, ge=0, le=_MOST_USD_PER_MILLION)
@@ -203,13 +205,14 @@ class Sandbox(Strict):
     """What keeps agents' processes apart from the machine."""
 
     mode: SandboxMode = "required"
-    """required: no agent without it; best_effort: with it where there is one; off: without."""
+    """`required`: no agent without it; `best_effort`: with it where there is one; `off`:
+    without."""
     egress: Several[HostName] = ()
-    """Hosts that setup commands may reach behind the walls, by HTTP and HTTPS; `*.example.org` is
-    all below `example.org`."""
+    """Hosts that setup commands may reach, by HTTP and HTTPS; `*.example.org` is all below
+    `example.org`."""
     mounts: Several[MountPath] = ()
-    """Paths of the machine that agents may read, tools and caches for example; none below /tmp
-    and /agent, in whose place each sandbox has its agent's own files."""
+    """Paths of the machine that agents may read, tools and caches for example; none below `/tmp`
+    and `/agent`, in whose place each sandbox has its agent's own files."""
 
 
 class OperatorFile(Strict):

@@ -14,26 +14,15 @@ from urllib.parse import unquote, urlsplit
 from pydantic import SecretStr
 
 from app.config.names import model
+from app.config.variables import DEFAULT_API_URL, DEFAULT_DATA_DIR, PREFIX, VARIABLES
 
-PREFIX: Final = "SQUADRON_"
 MAX_SECRET_FILE_BYTES: Final = 64 * 1024
 LEAST_SECRET_CHARACTERS: Final = 6
 """Shorter values are no secrets: they stand in ordinary words."""
 MAX_ROTATING: Final = 2
 """Webhook secrets, and private keys, that are accepted at once: the new one and the one before."""
-DEFAULT_API_URL: Final = "https://api.github.com"
-DEFAULT_DATA_DIR: Final = ".squadron-data"
-"""Below the directory in which Squadron is started; images and services set the variable."""
-
-SECRETS: Final = (
-    "GITHUB_PRIVATE_KEY",
-    "WEBHOOK_SECRET",
-    "ADMIN_TOKEN",
-    "MODEL_API_KEY",
-    "DATABASE_URL",
-)
-"""Variables that are secret (a database's address holds its password); each has a `…_FILE`."""
-
+SECRETS: Final = tuple(name for name, variable in VARIABLES.items() if variable.is_secret)
+"""Variables that are secret; each has a `…_FILE`."""
 
 _PEM: Final = re.compile(r"^-----BEGIN .*?^-----END [^\n]*-----$", re.DOTALL | re.MULTILINE)
 
@@ -75,17 +64,15 @@ class Settings:
 
     def problems_for_serving(self) -> tuple[str, ...]:
         """What is missing before webhooks can be taken and agents can work; empty: nothing."""
-        missing = {
-            "GITHUB_APP_ID": (self.github_app_id, "the App id of your GitHub App"),
-            "GITHUB_PRIVATE_KEY": (self.github_private_keys, "a private key of your GitHub App"),
-            "WEBHOOK_SECRET": (
-                self.webhook_secrets,
-                "the webhook secret of your GitHub App; without it anybody could send orders",
-            ),
+        required = {
+            "GITHUB_APP_ID": self.github_app_id,
+            "GITHUB_PRIVATE_KEY": self.github_private_keys,
+            "WEBHOOK_SECRET": self.webhook_secrets,
         }
         return tuple(
-            f"{PREFIX}{name} is not set or empty: set it{_or_file(name)} to {what}"
-            for name, (value, what) in missing.items()
+            f"{PREFIX}{name} is not set or empty: set it{_or_file(name)}"
+            f" to {VARIABLES[name].meaning}"
+            for name, value in required.items()
             if value is None or value == ()
         )
 

@@ -38,7 +38,7 @@ People meet it on GitHub; here it takes GitHub's webhooks at <code>/webhook</cod
 <li><code>/api/…</code>: the registry, for the bearer of the operator's token;
 <code>/openapi.json</code> describes it to the same</li>
 </ul>
-<p>README.md and docs/operations.md, which come with Squadron, say how it is used and run.</p>
+<p>README.md and docs/, which come with Squadron, say how it is used and run.</p>
 </html>
 """
 
@@ -98,7 +98,7 @@ def rest(service: Service) -> FastAPI:
         """The process answers."""
         return {"status": "ok"}
 
-    @app.get("/readyz")
+    @app.get("/readyz", responses={503: {"description": "It cannot work now; `detail` says why"}})
     async def readyz() -> dict[str, str]:
         """The engine and the dispatcher run, and the database keeps what it is given."""
         if why := await readiness.why_not():

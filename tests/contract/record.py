@@ -1,6 +1,6 @@
 """Runs the contract of the runtimes and records what held: ``python -m tests.contract.record``.
 
-README's table of runtimes is made from the record: `python -m docs.regenerate`.
+`docs/reference/runtimes.md` is made from the record: `make docs`.
 """
 
 import json
@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 from xml.etree import ElementTree
 
-from docs.regenerate import CONTRACT, HELD
+from docs.from_code.runtimes import CONTRACT, HELD
 from tests.contract.benches import BENCHES, CANNOT_BE_TOLD
 from tests.contract.runtime_contract import STORIES
 

@@ -2,7 +2,7 @@
 
 Each story plays the scripted model over HTTP to the runtime, a real CLI where it is one, with real
 shells and a gate that remembers. A runtime joins by a `Bench` of its own. The stories' names are
-the rows of README's table of runtimes.
+the rows of the table in `docs/reference/runtimes.md`.
 """
 
 import asyncio

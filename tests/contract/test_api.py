@@ -1,4 +1,4 @@
-"""`/api` as its users meet it (DESIGN section 5; the issue, `POST /api/agents/{id}/resume`)."""
+"""`/api` as its users meet it (`docs/reference/http.md`)."""
 
 import json
 import re
@@ -218,7 +218,7 @@ def test_an_agent_at_work_is_refused(team: Squad) -> None:
 
 
 def test_the_description_names_the_token_and_every_answer(team: Squad) -> None:
-    """DESIGN section 5: OpenAPI."""
+    """docs/design.md, Outside interface: OpenAPI."""
     assert team.service.http.get("/openapi.json").status_code == 401
     described = team.asks_api("GET", "/openapi.json").json()
     assert described["components"]["securitySchemes"]["HTTPBearer"]["scheme"] == "bearer"
@@ -283,7 +283,7 @@ def test_what_the_last_look_at_github_has_cost_is_told_alike_everywhere(team: Sq
 
 @pytest.mark.full
 def test_ctrl_c_is_an_orderly_end(team: Squad) -> None:
-    """As docs/operations.md says."""
+    """As `docs/how-to/stop-everything.md` says."""
     assert team.service.interrupt() == 0
     assert team.service.lines()[-1]["message"] == "stopped"
     team.service.start()

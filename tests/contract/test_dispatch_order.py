@@ -117,7 +117,7 @@ async def start_an_agent(store: SqlStore) -> None:
 def test_each_delivery_is_looked_at_once_and_in_the_order_in_which_it_came(
     steps: list[Came | str],
 ) -> None:
-    """DESIGN section 6, promise 1."""
+    """docs/design.md, promise 1."""
     with tempfile.TemporaryDirectory() as directory:
         enqueued, expected = asyncio.run(play(steps, Path(directory)))
     assert enqueued == expected

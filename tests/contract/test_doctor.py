@@ -125,7 +125,7 @@ def test_a_sandbox_that_cannot_start_says_so_once(tmp_path: Path) -> None:
     assert not ok
     [(name, (_, why, fix))] = [(name, one) for name, one in checks.items() if "sandbox" in name]
     assert name == "sandbox: start a command"
-    assert "install bubblewrap" in why and "README, Security" in fix
+    assert "install bubblewrap" in why and "docs/how-to/allow-the-sandbox.md" in fix
 
 
 def test_what_is_open_to_others_is_named_with_the_command_that_closes_it(tmp_path: Path) -> None:

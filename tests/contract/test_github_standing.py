@@ -61,7 +61,7 @@ async def test_an_app_that_has_all_it_needs(world: World) -> None:
 async def test_what_the_app_does_not_ask_for_is_told_of_the_app_alone(world: World) -> None:
     permissions = {**APP_PERMISSIONS, "issues": "read"}
     del permissions["checks"]
-    await world.becomes("app", permissions=permissions, events=APP_EVENTS[1:])
+    await world.becomes("app", permissions=permissions, events=[*APP_EVENTS][1:])
     app = (await world.stands()).app
     assert app is not None
     assert (app.lacking, app.unheard) == ("checks=write, issues=write", ["issues"])

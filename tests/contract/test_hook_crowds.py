@@ -1,6 +1,6 @@
 """The real hook under a crowd, and when the database fails: exact, and closed on any doubt.
 
-Issue, "How it is judged": 1,000 concurrent requests. DESIGN section 6, promise 3.
+Issue, "How it is judged": 1,000 concurrent requests. docs/design.md, promise 3.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """Every limit through the real hook: the gate of a segment, on SQLite and on PostgreSQL.
 
 Issue, "How it is judged": examples at the maximum and one more, many asks at once, and counters
-that no death of the process makes smaller. DESIGN section 6, promises 2 and 3.
+that no death of the process makes smaller. docs/design.md, promises 2 and 3.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -173,7 +173,7 @@ async def assert_stopped(hook: Hook, case: Case, verdict: Verdict) -> None:
 async def test_the_maximum_may_be_used_and_then_the_next_ask_halts(
     start: Start, case: Case
 ) -> None:
-    """DESIGN section 1, "limit / maximum"; what the log says is what the gate has counted."""
+    """docs/design.md, Words, "limit / maximum"; what the log says is what the gate has counted."""
     hook = await start(case.limits)
     await case.prepare(hook)
     for step in range(case.steps):

@@ -25,7 +25,7 @@ HEADERS = {
 
 @pytest.mark.full
 async def test_a_locked_database_is_a_503_and_the_delivery_can_come_again(tmp_path: Path) -> None:
-    """Issue, "Intake": inbox unavailable 503; DESIGN section 6, promise 1."""
+    """Issue, "Intake": inbox unavailable 503; docs/design.md, promise 1."""
     path = tmp_path / "s.sqlite"
     engine = make_engine(f"sqlite:///{path}")
     migrate(engine)

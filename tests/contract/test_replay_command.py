@@ -242,7 +242,7 @@ def test_what_people_read_fits_80_columns_and_cuts_no_name(
 
 
 def test_calls_that_count_for_nothing_are_told_apart() -> None:
-    """DESIGN section 1, "tool call"."""
+    """docs/design.md, Words, "tool call"."""
     config = folder("repository", {})
     closing = call(3, "report_complete", "other", summary="Done.")
     told = replay(recorded([*looks(2), closing]), "--config", config).stdout

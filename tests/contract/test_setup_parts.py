@@ -17,7 +17,7 @@ from app.adapters.github.registration import NewApp, convert
 from app.cli.setup.command import served
 from app.cli.setup.files import AppFiles, CannotKeep
 from app.cli.setup.page import Means, Registration
-from app.config.settings import DEFAULT_API_URL
+from app.config.variables import DEFAULT_API_URL
 from app.core.github.registration import LIFE, Begun, Order
 from app.githubbox.data import examples
 from app.ports import RateLimited, Refused, Unreachable

@@ -1,4 +1,4 @@
-"""What each limit bounds, counted by an onlooker: DESIGN's and the issue's definitions, read off
+"""What each limit bounds, counted by an onlooker: the definitions of the words, read off
 a whole log.
 
 The core folds events one by one into counters; the onlooker looks at the history as a person
@@ -342,7 +342,7 @@ def runs_of(log: Log) -> list[Run]:
 
 
 def fix_cycles(runs: list[Run]) -> int:
-    """Fix cycles by DESIGN's sentence, from the whole history instead of event by event."""
+    """Fix cycles by the definition, from the whole history instead of event by event."""
 
     def was_open(failed: Run, at: int) -> bool:
         """Whether the failure had happened by then, and no run as wide had passed since."""

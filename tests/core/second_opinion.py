@@ -1,6 +1,6 @@
 """A second opinion on every verdict: what the breaker must say to an ask after a log.
 
-Judged by what the history would be with the ask in it (`onlooker`), by DESIGN section 1: trips
+Judged by what the history would be with the ask in it (`onlooker`), by docs/design.md, Words: trips
 before holds before warnings, all limits at every check, the first of the catalogue is told.
 """
 

@@ -1,6 +1,6 @@
 """Commands in comments: what GitHub shows as the author's own words, and nothing else.
 
-The issue, "What happens at a limit"; DESIGN section 6, promise 6.
+The issue, "What happens at a limit"; docs/design.md, promise 6.
 """
 
 from datetime import UTC, datetime

@@ -49,7 +49,7 @@ def test_the_check_says_what_the_table_says(row: list[str]) -> None:
 
 
 def test_an_escalation_begins_with_the_work_and_ends_with_the_issue() -> None:
-    """DESIGN section 3: keep the work, then the check (it blocks the merge), the comment, the
+    """docs/design.md, Shape: keep the work, then the check (it blocks the merge), the comment, the
     issue."""
     assert wanted(agent(State.ESCALATED)) == (WORK, CHECK, COMMENT, ISSUE)
 

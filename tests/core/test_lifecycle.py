@@ -1,4 +1,4 @@
-"""The table of transitions against DESIGN's diagram, pair by pair."""
+"""The table of transitions against the diagram, pair by pair."""
 
 from itertools import product
 
@@ -39,7 +39,7 @@ DIAGRAM = """
     PAUSED    tripped      ESCALATED
     PAUSED    taken_away   CANCELLED
 """
-"""DESIGN section 2; besides, a segment that was drained or lost is queued anew."""
+"""docs/design.md, States; besides, a segment that was drained or lost is queued anew."""
 
 ALLOWED = {
     (State(source), Signal(signal)): State(reached)

@@ -138,7 +138,7 @@ class Outcome:
     forgotten: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     gave_up: int = 0
-    """Agents stopped after three deaths of one segment, as DESIGN says."""
+    """Agents stopped after three deaths of one segment, as `docs/design.md` says."""
 
     def __str__(self) -> str:
         return (

@@ -146,7 +146,7 @@ class Crowd:
         wanted: tuple[State, Waits | None]
         found = (agent.state, agent.waits_for)
         if agent.trip is not None and agent.trip.limit == "runtime_died":
-            return ""  # DESIGN section 2: three deaths of one segment; counted elsewhere
+            return ""  # docs/design.md, States: three deaths of one segment; counted elsewhere
         match agent.id.role:
             case "builder" if agent.id.issue % 2:
                 wanted = (State.COMPLETED, None)

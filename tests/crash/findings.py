@@ -169,7 +169,7 @@ def forgotten(before: Logs, after: Logs) -> Iterator[str]:
 
 
 def _figures(counters: Counters) -> Mapping[str, float]:
-    """What only ever grows. A fix cycle is given back by a pass (DESIGN), so it is left out."""
+    """What only ever grows. A fix cycle is given back when its run passes, so it is left out."""
     return {
         "tool calls": counters.tool_calls,
         "turns": counters.turns,

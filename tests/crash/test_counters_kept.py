@@ -1,6 +1,6 @@
 """`kill -9` in the middle of everything: no counter of any agent ever becomes less.
 
-Issue, "How it is judged"; DESIGN section 6, promise 2. Agents that differ in one limit do the
+Issue, "How it is judged"; docs/design.md, promise 2. Agents that differ in one limit do the
 same work at the same time: prompts, model calls, tools, test runs, sub-agents. The service dies
 once or twice in each of their segments. In the end each is stopped by its own limit, at exactly
 its maximum.

@@ -78,7 +78,7 @@ def test_what_a_dead_process_left_running_ends_though_its_agent_was_cancelled_me
 def test_a_report_is_not_forgotten_when_the_process_dies_while_the_work_is_kept(
     tmp_path: Path,
 ) -> None:
-    """Promise 2, and DESIGN section 3: an event is appended before its consequence."""
+    """Promise 2, and docs/design.md, Shape: an event is appended before its consequence."""
     with campaign(tmp_path / "c", SEED, None) as here:
         [member], world = here.members, here.world
         steps = (writes("whole.txt", "done\n"), runs("sleep 0.5"), completes("Done."))

@@ -1,6 +1,6 @@
 """`kill -9` at many moments on each database: nothing is lost, nothing is there twice.
 
-DESIGN section 6, promises 1, 2 and 4; `facts/security.md` section 6, rows 1 and 16.
+docs/design.md, promises 1, 2 and 4; `facts/security.md` section 6, rows 1 and 16.
 """
 
 import os

@@ -106,7 +106,7 @@ def test_a_second_start_on_one_data_directory_is_refused(tmp_path: Path) -> None
 def test_a_process_that_lost_its_membership_ends_itself_and_another_takes_over(
     tmp_path: Path,
 ) -> None:
-    """DESIGN section 3; without the fence no run finished (`facts/engine.md` section 4)."""
+    """docs/design.md, Shape; without the fence no run finished (`facts/engine.md` section 4)."""
     with own_postgresql_database() as url, shift(tmp_path, url) as team:
         team.open(1)
         [agent] = team.until_waiting(1)

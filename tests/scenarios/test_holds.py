@@ -394,7 +394,7 @@ def test_the_agent_itself_asks_early_by_its_tool(team: Squad) -> None:
 
 
 def test_only_trusted_people_let_it_go_on_and_words_alone_do_not(team: Squad) -> None:
-    """DESIGN section 6, promise 6; an ordinary comment is no command."""
+    """docs/design.md, promise 6; an ordinary comment is no command."""
     task = team.give("pauser", "Wait", *(runs(f"echo {n}") for n in range(3)), completes("Done."))
     agent, _ = paused(team, task)
     for by in ("rita", "noel", "tom"):
@@ -477,7 +477,7 @@ def test_of_two_that_are_paused_the_command_says_which(team: Squad) -> None:
 
 
 def test_a_command_whose_webhook_was_lost_is_found_by_reconciliation(team: Squad) -> None:
-    """DESIGN section 6, promise 10."""
+    """docs/design.md, promise 10."""
     task = team.give("pauser", "Lost", *(runs(f"echo {n}") for n in range(3)), completes("Done."))
     agent, _ = paused(team, task)
     content = {"body": "/squadron raise max_tool_calls +3"}
@@ -513,7 +513,7 @@ def test_a_sleeping_agent_is_not_woken_by_a_command_but_told_of(team: Squad) -> 
 
 
 def test_a_pause_that_nobody_answers_ends_with_a_human_being_called(team: Squad) -> None:
-    """DESIGN section 2: `max_sleep_duration` bounds each pause."""
+    """docs/design.md, States: `max_sleep_duration` bounds each pause."""
     task = team.give("forgotten", "Forget", runs("echo 1"), runs("echo 2"))
     stopped = team.until_escalated(task)
     assert stopped.trip is not None
@@ -527,7 +527,7 @@ def test_a_pause_that_nobody_answers_ends_with_a_human_being_called(team: Squad)
 
 @pytest.mark.both_databases
 def test_a_paused_agent_survives_kill_9_and_goes_on_from_the_same_figures(team: Squad) -> None:
-    """DESIGN section 6, promise 2."""
+    """docs/design.md, promise 2."""
     task = team.give(
         "pauser", "Sleep on", *(runs(f"echo {n}") for n in range(4)), completes("Done.")
     )

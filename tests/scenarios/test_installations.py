@@ -147,7 +147,7 @@ def assert_told_and_let_in_apart(team: Squad, installations: dict[str, int]) -> 
 
 
 def test_peers_30_a_clean_install_imports(tmp_path: Path) -> None:
-    """Peers, scenario 30. That every documented command exists: `tests/core/test_readme.py`."""
+    """Peers, scenario 30. That every documented command exists: `tests/core/test_documents.py`."""
     done = subprocess.run(
         [sys.executable, "-c", IMPORTS],
         cwd=tmp_path,

@@ -34,7 +34,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
 
 
 def test_peers_24_a_signed_delivery_is_accepted_and_a_known_one_does_nothing(team: Squad) -> None:
-    """DESIGN section 6, promise 1; peers, scenario 24."""
+    """docs/design.md, promise 1; peers, scenario 24."""
     answers = [deliver(team, "ping", {"zen": "Twice."}, "known-delivery") for _ in range(2)]
     assert [answer.status_code for answer in answers] == [202, 202]
     assert [answer.json()["accepted"] for answer in answers] == [True, False]
@@ -100,7 +100,7 @@ def test_peers_24_what_is_refused_for_good_is_visible_as_dead(team: Squad) -> No
 
 @pytest.mark.full
 def test_peers_24_all_that_was_answered_survives_kill_9(team: Squad) -> None:
-    """DESIGN section 6, promise 1; peers, scenario 24."""
+    """docs/design.md, promise 1; peers, scenario 24."""
     task = team.issue("Survive", completes("Done.")).by("docs")
     with team.github.trouble(kind="lost", event="issues.labeled"):
         team.label(task, "squadron:docs")
@@ -172,7 +172,7 @@ def test_peers_25_an_unknown_repository_starts_nothing(team: Squad) -> None:
 
 @pytest.mark.full
 def test_peers_25_without_a_secret_the_service_does_not_start(tmp_path: Path) -> None:
-    """DESIGN section 5; peers, scenario 25."""
+    """docs/design.md, Outside interface; peers, scenario 25."""
     done = subprocess.run(
         [sys.executable, "-m", "app.cli.main", "serve", "--port", "0"],
         env={

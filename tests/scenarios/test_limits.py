@@ -69,7 +69,7 @@ def team(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> 
 
 def handed_over_to_a_human(team: Squad, task: Task) -> tuple[Agent, str]:
     """The stopped agent and the needs-human issue's text, after checking that there is exactly
-    one comment, one failing check and one issue (DESIGN section 6, promise 4)."""
+    one comment, one failing check and one issue (docs/design.md, promise 4)."""
     agent = team.until_escalated(task)
     assert agent.trip is not None
     [check] = team.checks(task)
@@ -249,7 +249,7 @@ def test_peers_08_who_waits_too_long_without_a_blocker_escalates_as_visibly(team
 
 @pytest.mark.full
 def test_peers_08_a_review_that_is_waited_for_too_long_ends_without_noise(team: Squad) -> None:
-    """DESIGN section 2, `max_review_wait`; peers, scenario 8."""
+    """docs/design.md, States, `max_review_wait`; peers, scenario 8."""
     task = team.give("reviewed", "Review me", writes("r.txt", "r\n"), completes("Look."))
     agent = team.until(task, State.COMPLETED)
     assert agent.trip is None
@@ -263,7 +263,7 @@ def test_peers_08_a_review_that_is_waited_for_too_long_ends_without_noise(team: 
 
 @pytest.mark.both_databases
 def test_peers_06_of_many_calls_at_once_exactly_what_was_left_runs(team: Squad) -> None:
-    """DESIGN section 6, promise 3; peers, scenario 6."""
+    """docs/design.md, promise 3; peers, scenario 6."""
     once = [runs("touch before-1"), runs("touch before-2")]
     task = team.give(
         "twelve", "All at once", *once, runs_at_once(*(f"touch ran-{n}" for n in range(40)))
@@ -282,7 +282,7 @@ def test_peers_06_of_many_calls_at_once_exactly_what_was_left_runs(team: Squad) 
 def test_peers_03_a_jump_over_the_threshold_warns_once_and_hides_no_other_limit(
     team: Squad,
 ) -> None:
-    """DESIGN section 1, "warning"; peers, scenario 3: from 70 % of the tokens to 90 %, in the call
+    """Peers, scenario 3: from 70 % of the tokens to 90 % (warnings), in the call
     that also comes to four of five tool calls."""
     none, first, second = 0, 69_000, 19_000
     task = team.give(
@@ -441,7 +441,7 @@ def test_peers_05_after_summary_wait_everything_that_was_started_is_ended(team: 
 
 
 def test_a_second_trip_is_added_to_the_same_needs_human_issue(team: Squad) -> None:
-    """DESIGN section 6, promise 4."""
+    """docs/design.md, promise 4."""
     first = team.give("talker", "Both fail", runs_at_once(*["true"] * 4), says("One."))
     team.until_escalated(first)
     second = first.by("caller")
@@ -461,7 +461,7 @@ def test_a_second_trip_is_added_to_the_same_needs_human_issue(team: Squad) -> No
 
 @pytest.mark.full
 def test_peers_19_a_stopped_agent_gets_no_new_budget_from_any_words_or_label(team: Squad) -> None:
-    """Seed 002, ESCALATED; DESIGN section 2; peers, scenario 19. What follows once a permitted
+    """docs/design.md, States; peers, scenario 19. What follows once a permitted
     human has closed the escalation issue is scenario 16."""
     task = team.give(
         "caller",
@@ -499,7 +499,7 @@ def test_peers_19_a_stopped_agent_gets_no_new_budget_from_any_words_or_label(tea
 
 
 def test_peers_16_after_a_final_state_a_new_agent_names_its_predecessor(team: Squad) -> None:
-    """DESIGN section 2; peers, scenario 16."""
+    """docs/design.md, States; peers, scenario 16."""
     task = team.give(
         "caller",
         "Go on",

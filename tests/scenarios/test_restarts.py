@@ -86,7 +86,7 @@ def finishes(team: Squad, task: Task, before: Counters, name: str) -> Agent:
 
 
 def test_peers_09_a_stop_keeps_the_work_and_the_next_start_goes_on(team: Squad) -> None:
-    """DESIGN section 6, promises 2 and 5; issue, "Engine": `SIGTERM` drains; peers, scenario 9."""
+    """docs/design.md, promises 2 and 5; issue, "Engine": `SIGTERM` drains; peers, scenario 9."""
     task, agent = in_the_middle(team, "drain", shell_seconds=2)
     before = team.registry.counters(agent.id)
     team.service.stop()
@@ -100,7 +100,7 @@ def test_peers_09_a_stop_keeps_the_work_and_the_next_start_goes_on(team: Squad) 
 
 
 def test_peers_09_after_kill_9_the_same_segment_goes_on_in_the_same_workspace(team: Squad) -> None:
-    """DESIGN section 6, promise 2; peers, scenario 9."""
+    """docs/design.md, promise 2; peers, scenario 9."""
     task, agent = in_the_middle(team, "kill", shell_seconds=300)
     before = team.registry.counters(agent.id)
     team.service.kill()
@@ -116,7 +116,7 @@ def test_peers_09_after_kill_9_the_same_segment_goes_on_in_the_same_workspace(te
 
 @pytest.mark.full
 def test_peers_10_after_37_calls_and_50_minutes_no_budget_is_given_away(team: Squad) -> None:
-    """DESIGN section 6, promise 2; peers, scenario 10. The minutes are put into the stored log
+    """docs/design.md, promise 2; peers, scenario 10. The minutes are put into the stored log
     while the service is dead: its first events, the start among them, happened so much earlier."""
     task = team.give(
         "docs",
@@ -190,7 +190,7 @@ def test_peers_11_a_restart_leaves_the_ended_as_they_are(team: Squad) -> None:
 
 
 def test_peers_26_what_happened_while_nobody_listened_is_found_in_one_pass(team: Squad) -> None:
-    """DESIGN section 6, promise 10; peers, scenario 26."""
+    """docs/design.md, promise 10; peers, scenario 26."""
     blocker = team.issue("First this")
     sleeper = team.give(
         "release", "Then that", is_blocked("Later.", blocker.number), completes("Nothing to do.")
@@ -249,7 +249,7 @@ def test_peers_26_what_happened_while_nobody_listened_is_found_in_one_pass(team:
 
 
 def test_what_people_wrote_while_nobody_listened_is_heard(team: Squad) -> None:
-    """DESIGN section 6, promises 6 and 10."""
+    """docs/design.md, promises 6 and 10."""
     asked = team.give("docs", "Ask me", is_blocked("Which colour?"), completes("Nothing to do."))
     team.until(asked, State.SLEEPING, Waits.ANSWER)
     ignored = team.give("docs", "Ask them", is_blocked("Which size?"))
@@ -277,7 +277,7 @@ def test_what_people_wrote_while_nobody_listened_is_heard(team: Squad) -> None:
 
 
 def test_an_answer_survives_the_death_of_the_process_that_was_told(team: Squad) -> None:
-    """DESIGN section 6, promise 2."""
+    """docs/design.md, promise 2."""
     task = team.give("docs", "Ask", is_blocked("Which?"), thinks(600), completes("Nothing to do."))
     team.until(task, State.SLEEPING, Waits.ANSWER)
     before = len(team.prompts(task))
@@ -311,7 +311,7 @@ def test_without_its_session_an_agent_is_told_everything_again(team: Squad) -> N
 
 
 def test_a_label_of_a_broken_role_that_nobody_told_of_is_answered_once(team: Squad) -> None:
-    """DESIGN section 6, promises 8 and 10."""
+    """docs/design.md, promises 8 and 10."""
     task = team.issue("Broken").by("broken")
     team.github.silently("maria", "POST", f"{task.path}/labels", {"labels": ["squadron:broken"]})
     until(lambda: team.comments(task), "it is answered")

@@ -1,4 +1,4 @@
-"""Keys and secrets change hands while work goes on: README, "Rotate keys and secrets"."""
+"""Keys and secrets change hands while work goes on: `docs/how-to/rotate-keys.md`."""
 
 import threading
 from collections.abc import Iterator

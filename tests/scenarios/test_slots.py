@@ -50,8 +50,8 @@ def test_peers_12_who_cannot_be_woken_is_tried_three_times_and_holds_nobody_up(
     team: Squad,
 ) -> None:
     """Peers, scenario 12: as many as there are slots cannot be woken; all others still wake, since
-    whoever is tried again later waits without a slot. By DESIGN section 2 a woken agent is QUEUED,
-    not SLEEPING, and the third death in a row escalates."""
+    whoever is tried again later waits without a slot. A woken agent is QUEUED, not SLEEPING,
+    and the third death in a row escalates."""
     blocker = team.issue("Blocker")
     later = is_blocked("Later.", blocker.number)
     broken = [team.give("docs", f"Broken {n}", later, Failure(404)) for n in range(SLOTS)]

@@ -152,7 +152,7 @@ def in_json(team: Squad, agent: AgentId) -> dict[str, Any]:
 def test_a_sub_agent_works_in_its_parents_clone_and_what_it_uses_counts_for_both(
     team: Squad,
 ) -> None:
-    """Issue 3, "Sub-agents"; DESIGN section 1."""
+    """Issue 3, "Sub-agents"; docs/design.md, Words."""
     prompt = story(
         team,
         "part",
@@ -513,7 +513,7 @@ def test_who_waits_for_a_sub_agent_is_not_idle(team: Squad) -> None:
 def test_a_stop_of_the_service_ends_sub_agents_and_the_parent_goes_on_without(
     team: Squad,
 ) -> None:
-    """DESIGN section 6, promise 2."""
+    """docs/design.md, promise 2."""
     prompt = story(team, "drained", waits_for(team.signal("never")), completes("Late."))
     task = team.give("lead", "Stopped", asks(prompt), completes("Nothing to do."))
     agent = team.agent(task)
@@ -530,7 +530,7 @@ def test_a_stop_of_the_service_ends_sub_agents_and_the_parent_goes_on_without(
 
 @pytest.mark.both_databases
 def test_after_kill_9_sub_agents_are_settled_and_nothing_is_counted_twice(team: Squad) -> None:
-    """Issue 3, "How it is judged"; DESIGN section 6, promise 2."""
+    """Issue 3, "How it is judged"; docs/design.md, promise 2."""
     begun = team.signal("killed-begun")
     leaves = runs(f"setsid sleep 300 & echo > {begun}; sleep 300")
     below = story(team, "killed-2", runs("true"), leaves)

@@ -43,7 +43,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
 
 
 def test_a_broken_role_gets_one_clear_comment(team: Squad) -> None:
-    """DESIGN section 6, promise 8; issue, "Configuration"."""
+    """docs/design.md, promise 8; issue, "Configuration"."""
     task = team.issue("Broken").by("broken")
     for _ in range(2):
         team.label(task, "squadron:broken")
@@ -68,7 +68,7 @@ def test_a_missing_role_gets_one_clear_comment(team: Squad) -> None:
 
 
 def test_a_broken_configuration_gets_one_clear_comment(team: Squad) -> None:
-    """DESIGN section 6, promise 8."""
+    """docs/design.md, promise 8."""
     task = team.issue("Unread", repository="octo/unread").by("bug-fix")
     team.label(task, "squadron:bug-fix")
     team.settle()
@@ -93,7 +93,7 @@ def test_a_setup_that_fails_is_the_reason_of_an_escalation(team: Squad) -> None:
 
 
 def test_peers_09_a_refused_push_is_named_and_the_work_stays_on_disk(team: Squad) -> None:
-    """DESIGN section 6, promise 5: workflow files, of which GitHub is not even asked; peers,
+    """docs/design.md, promise 5: workflow files, of which GitHub is not even asked; peers,
     scenario 9."""
     path = ".github/workflows/ci.yml"
     task = team.give(
@@ -110,7 +110,7 @@ def test_peers_09_a_refused_push_is_named_and_the_work_stays_on_disk(team: Squad
 
 
 def test_peers_09_a_protected_branch_is_named_and_the_work_stays_on_disk(team: Squad) -> None:
-    """DESIGN section 6, promise 5: protection; peers, scenario 9."""
+    """docs/design.md, promise 5: protection; peers, scenario 9."""
     task = team.give(
         "docs",
         "Protected",
@@ -141,7 +141,7 @@ def unheard(team: Squad) -> Task:
 def test_peers_09_a_runtime_that_dies_three_times_escalates_with_its_work_kept(
     team: Squad, unheard: Task
 ) -> None:
-    """DESIGN section 2: three deaths of one segment's runtime; peers, scenario 9."""
+    """docs/design.md, States: three deaths of one segment's runtime; peers, scenario 9."""
     agent = team.until_escalated(unheard)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.observed) == ("runtime_died", 3)
@@ -188,7 +188,7 @@ def comment_path(comment: Mapping[str, Any]) -> str:
 def test_an_effect_that_github_refuses_for_good_is_shown_and_the_others_are_there(
     team: Squad,
 ) -> None:
-    """DESIGN section 6, promise 4: or the log says which of them GitHub still refuses."""
+    """docs/design.md, promise 4: or the log says which of them GitHub still refuses."""
     task = team.give(
         "caller",
         "Forbidden",

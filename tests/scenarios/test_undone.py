@@ -1,5 +1,5 @@
 """What people did and undid before anybody looked: the end is as if each step had been told at
-once (DESIGN section 6, promise 10).
+once (docs/design.md, promise 10).
 
 Of what happens in one repository nothing is ever told; of what happens in the other all is told
 afterwards, the last first. Agents here wait, and never work (`serve --no-worker`).

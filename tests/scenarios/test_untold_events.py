@@ -1,6 +1,6 @@
 """What `triggers.events` starts is found from state alone, each once, where no webhook told of it.
 
-DESIGN section 6, promise 10; issue 4, "What the webhooks did not say".
+docs/design.md, promise 10; issue 4, "What the webhooks did not say".
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -30,7 +30,7 @@ def team(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> 
 
 @pytest.mark.both_databases(quick=True)
 def test_a_bug_is_fixed_handed_over_and_merged(team: Squad) -> None:
-    """DESIGN section 6, promise 5; EXAMPLES, "Checks"; issue: what it does when it is done, 1."""
+    """docs/design.md, promise 5; EXAMPLES, "Checks"; issue: what it does when it is done, 1."""
     tests = "python3 -m unittest"
     task = team.issue(
         "area() adds instead of multiplying",
@@ -173,7 +173,7 @@ def test_peers_21_two_roles_on_one_issue_do_not_touch_each_other(team: Squad) ->
 
 
 def test_peers_14_a_turn_without_a_closing_tool_is_nudged_once_and_parked(team: Squad) -> None:
-    """DESIGN section 2; peers, scenario 14."""
+    """docs/design.md, States; peers, scenario 14."""
     task = team.give("docs", "Say when", says("I looked."), says("Shall I go on?"))
     agent = team.until(task, State.SLEEPING, Waits.ANSWER)
     assert team.registry.counters(agent.id).turns == 2
@@ -191,7 +191,7 @@ def test_peers_14_a_turn_without_a_closing_tool_is_nudged_once_and_parked(team: 
 
 
 def test_an_answer_counts_only_from_somebody_who_may_steer(team: Squad) -> None:
-    """DESIGN section 6, promise 6."""
+    """docs/design.md, promise 6."""
     task = team.give("docs", "Which one?", says("Which?"), says("Which?"), completes("The red."))
     asleep = team.until(task, State.SLEEPING, Waits.ANSWER)
     for stranger in ("rita", "noel", "tom"):
@@ -209,7 +209,7 @@ def test_an_answer_counts_only_from_somebody_who_may_steer(team: Squad) -> None:
 
 @pytest.mark.both_databases(quick=True)
 def test_changes_requested_by_a_trusted_reviewer_wake_the_agent(team: Squad) -> None:
-    """DESIGN section 2."""
+    """docs/design.md, States."""
     task = team.give(
         "docs",
         "Write a guide",

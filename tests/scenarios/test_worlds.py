@@ -1,4 +1,4 @@
-"""Whatever a webhook told, and in whatever order, the end is the same (DESIGN section 6, promise
+"""Whatever a webhook told, and in whatever order, the end is the same (docs/design.md, promise
 10).
 
 Agents here are started, woken and stopped, but never work (`serve --no-worker`): what is looked

@@ -29,18 +29,39 @@ def _needed() -> Mapping[str, str]:
 APP_PERMISSIONS: Final = _needed()
 """What the App has to be granted: all that any token is asked for, and nothing else."""
 
-APP_EVENTS: Final = (
-    "issues",
-    "issue_comment",
-    "check_run",
-    "pull_request",
-    "pull_request_review",
-    "pull_request_review_comment",
-    "push",
-    "status",
-    "repository",
+PERMISSION_REASONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "checks": "writes the check `squadron/<role>` on the agent's branch, and `squadron/config`",
+        "contents": "clones, pushes the agent's branch, reads `.squadron/` from the default branch",
+        "issues": "writes the progress comment, the `needs-human` issue and its labels",
+        "members": "reads who is in a team, for team budgets and `trust.teams`;"
+        " an organization permission",
+        "metadata": "reads what the App can see, and each sender's permission;"
+        " GitHub always grants it",
+        "pull_requests": "hands the work over as a pull request, posts reviews",
+        "statuses": "reads a status that failed on the agent's head, which wakes the agent",
+    }
 )
-"""What the App subscribes to: what is acted on. Events of an installation come by themselves."""
+"""Why the App needs each of them: what Squadron does with it."""
+
+APP_EVENTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "issues": "a label or an assignment starts an agent; taking it away, or closing the issue,"
+        " ends the agent or wakes one that waits for the issue",
+        "issue_comment": "a trusted person's comment wakes an agent that waits;"
+        " commands are obeyed",
+        "check_run": "the buttons of the agent's check; another App's check that failed on the"
+        " agent's head wakes it",
+        "pull_request": "merged: the agent is COMPLETED; closed unmerged: CANCELLED; `.squadron/`"
+        " touched: it is checked; labels and `triggers.events` start reviewers",
+        "pull_request_review": "a trusted person's review wakes the agent; commands are obeyed",
+        "pull_request_review_comment": "the same for a comment on a line",
+        "push": "the default branch moved: `.squadron/` is read again",
+        "status": "a status that failed on the agent's head wakes it",
+        "repository": "it was renamed or transferred: its agents go on there",
+    }
+)
+"""What the App subscribes to, and what follows. Events of an installation come by themselves."""
 
 
 @dataclass(frozen=True, slots=True)

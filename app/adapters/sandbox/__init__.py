@@ -14,7 +14,8 @@ from app.adapters.sandbox.wayout import Egress
 ALLOW_SANDBOX = (
     "Install bubblewrap, 0.8 or newer (Debian: apt-get install bubblewrap), and let Squadron's"
     " user make namespaces: Docker's own profiles (compose.yaml has the options that lift them),"
-    " Ubuntu's AppArmor rule and many Kubernetes policies forbid it (README, Security)."
+    " Ubuntu's AppArmor rule and many Kubernetes policies forbid it"
+    " (docs/how-to/allow-the-sandbox.md)."
     " A service that is root makes its agents another user: in a container that takes the"
     " capabilities SYS_ADMIN and SYS_PTRACE."
     " Without a sandbox agents are this user: `sandbox: {mode: off}` in the operator's file"

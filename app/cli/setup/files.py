@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from app.adapters.github.registration import NewApp
-from app.config.settings import DEFAULT_API_URL, PREFIX
+from app.config.variables import DEFAULT_API_URL, PREFIX
 
 SECRET_MODE: Final = 0o600
 DIRECTORY_MODE: Final = 0o700

@@ -73,7 +73,7 @@ class Registration:
     async def _open(self, request: Request) -> Response:
         if self._is_elsewhere(request):
             return self._answer(421, f"Open {self.address}/ instead")
-        manifest = self._order.manifest(f"{self.address}/created", APP_PERMISSIONS, APP_EVENTS)
+        manifest = self._order.manifest(f"{self.address}/created", APP_PERMISSIONS, [*APP_EVENTS])
         text = self._templates.get_template("open.html").render(
             order=self._order,
             target=self._order.page(self._begun.state),

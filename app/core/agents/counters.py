@@ -1,7 +1,8 @@
 """Counters: the fold of an agent's event log.
 
 `fold(log)` is all that a restart needs; the counters kept live are the same fold, one event at a
-time. Rules of counting are DESIGN section 1's; the test-fix cycle is `facts/detection.md` 6.2's.
+time. The words are those of `docs/design.md`; `docs/explanation/iterations.md` has the test-fix
+cycle.
 """
 
 from collections.abc import Callable, Iterable, Mapping

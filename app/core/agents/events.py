@@ -1,7 +1,7 @@
 """Everything that can happen to an agent: a closed union of frozen events, each with its instant.
 
-An event is appended to the agent's log before its consequence is allowed to happen (DESIGN
-section 3); counters are a fold of that log. All instants are aware and in UTC.
+An event is appended to the agent's log before its consequence is allowed to happen (docs/design.md,
+Shape); counters are a fold of that log. All instants are aware and in UTC.
 """
 
 from dataclasses import dataclass

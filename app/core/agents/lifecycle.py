@@ -1,4 +1,4 @@
-"""States of an agent, and the one table of allowed transitions (DESIGN section 2).
+"""States of an agent, and the one table of allowed transitions (docs/design.md, States).
 
 Nothing else decides a state; a pair that is missing here is refused and changes nothing.
 """
@@ -13,14 +13,15 @@ class State(StrEnum):
     """Where an agent is in its life."""
 
     QUEUED = "QUEUED"
-    """Waits for a worker; neither clock runs."""
+    """Waits for a worker; no clock runs."""
     ACTIVE = "ACTIVE"
+    """Works; the clock of active time runs."""
     SLEEPING = "SLEEPING"
     """Waits for a blocker, an answer or a review."""
     PAUSED = "PAUSED"
-    """A limit asked a human; goes on when raised."""
+    """A limit asked a human; goes on when it is raised."""
     COMPLETED = "COMPLETED"
-    """Final: merged, or nothing to change, or a review posted."""
+    """Final: merged, nothing to change, or its review was posted."""
     ESCALATED = "ESCALATED"
     """Final: stopped for good; a human decides."""
     CANCELLED = "CANCELLED"
@@ -35,16 +36,23 @@ class Signal(StrEnum):
     """Why an agent changes its state."""
 
     STARTED = "started"
+    """A worker has room."""
     INTERRUPTED = "interrupted"
     """The process drains, or the worker is gone: the work goes on in the next segment."""
     WAITS = "waits"
+    """It reported a blocker, asked, or handed over for review."""
     WOKEN = "woken"
+    """What it waited for has happened, or a person said so."""
     NEEDS_RAISE = "needs_raise"
+    """A limit that pauses was reached."""
     RAISED = "raised"
+    """A person with permission granted more."""
     FINISHED = "finished"
     """Merged, nothing to change, or the review was waited for long enough."""
     TRIPPED = "tripped"
+    """A limit that stops was reached, or the agent failed without one."""
     TAKEN_AWAY = "taken_away"
+    """A person closed the issue, took the label off, or said so."""
 
 
 TRANSITIONS: Final[Mapping[tuple[State, Signal], State]] = MappingProxyType(

@@ -7,7 +7,7 @@ count, never "six of the same somewhere", which stops healthy runs.
 A tool that fails in the same words has met the same wall, whatever its arguments. Two kinds are
 told by their arguments where to look and what to write: another place or another edit is another
 try, so of them only the same call counts. Any call in between ends the row, except that of a
-shell, which goes on over whatever was looked at. `docs/loops.md` has the figures on labelled runs
+shell, which goes on over whatever was looked at. `docs/explanation/loops.md` has the figures
 that decided this.
 """
 

@@ -67,8 +67,7 @@ def waits_since(agent: Agent, counters: Counters) -> datetime:
 
 
 def review_is_over(agent: Agent, now: datetime, apart: timedelta = timedelta()) -> bool:
-    """Whether a handed-over pull request was waited for long enough (DESIGN section 2); `apart`
-    as for `overdue`."""
+    """Whether a handed-over pull request was waited for long enough; `apart` as for `overdue`."""
     waited = now - agent.updated_at - apart
     bound = timedelta(seconds=agent.assignment.limits.max_review_wait)
     return agent.state is State.SLEEPING and agent.waits_for is Waits.REVIEW and waited >= bound

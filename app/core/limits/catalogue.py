@@ -2,7 +2,7 @@
 
 A maximum of N lets N happen; asking for one more trips. A bound on time, tokens or money trips
 when the amount has reached it, a bound on outcomes when the same is asked again after the N-th
-(DESIGN section 1). Defaults and reasons are those of the seeds that the entries name.
+(docs/design.md, Words). The documents show each entry (`docs/reference/limits.md`).
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ class Action(StrEnum):
     """What happens at a limit (`on_limit`)."""
 
     ESCALATE = "escalate"
-    """Stop for good: seed 002's flow, seed 000's `terminate`."""
+    """Stop for good; a human decides."""
     PAUSE = "pause"
     """Keep the session and wait until a human resumes it."""
     WARN = "warn"
@@ -67,7 +67,7 @@ HOLDS: Final = frozenset({Action.PAUSE, Action.REQUEST_INCREASE})
 
 @dataclass(frozen=True, slots=True)
 class LimitInfo:
-    """What a person has to know about one limit; README's table is generated from it."""
+    """What a person has to know about one limit; docs/reference/limits.md shows it."""
 
     name: LimitName
     unit: str
@@ -93,7 +93,7 @@ YEAR_SECONDS: Final = 365 * 24 * 3600
 MAX_SUMMARY_WAIT_SECONDS: Final = 600
 MOST_USD: Final = 1_000_000.0
 LEAST_USD: Final = 0.01
-"""Seed 000's least bound on money."""
+"""The least bound on money."""
 BUDGETED_COST_USD: Final = 1.0
 """`max_cost_usd` of an agent that a money budget applies to and whose limits leave it open."""
 
@@ -122,7 +122,7 @@ _ENTRIES: Final = (
         least=1,
         most=10_000,
         trips=Trips.BEYOND,
-        why="After five failed fix cycles the approach is likely wrong (002).",
+        why="After five failed fix cycles the approach is likely wrong.",
         counted="a test run asked for after a run that did not pass and a change",
         not_counted="the first failing run, repeats without a change, runs that pass",
     ),
@@ -133,7 +133,7 @@ _ENTRIES: Final = (
         least=1,
         most=1_000_000,
         trips=Trips.BEYOND,
-        why="A typical task takes about 100 calls; 200 is twice that (002).",
+        why="A typical task takes about 100 calls; 200 is twice that.",
         counted="every allowed tool call, of unknown tools and of sub-agents too",
         not_counted="denied calls, report_complete, report_blocked, request_increase",
     ),
@@ -144,7 +144,7 @@ _ENTRIES: Final = (
         least=1,
         most=100_000,
         trips=Trips.BEYOND,
-        why="50 prompts are a substantial conversation, enough for a complex feature (002).",
+        why="50 prompts are a substantial conversation, enough for a complex feature.",
         counted="every prompt sent to the session",
         not_counted="model calls inside a turn, the request for a summary after a trip",
     ),
@@ -155,7 +155,7 @@ _ENTRIES: Final = (
         least=1,
         most=YEAR_SECONDS,
         trips=Trips.REACHED,
-        why="A senior developer would reassess an issue after two hours (002).",
+        why="A senior developer would reassess an issue after two hours.",
         counted="wall-clock time in ACTIVE, added up over all segments",
         not_counted="time asleep, paused, queued, or while no process was running",
         optional=False,
@@ -167,7 +167,7 @@ _ENTRIES: Final = (
         least=1,
         most=YEAR_SECONDS,
         trips=Trips.REACHED,
-        why="A blocker that is not resolved within a day needs a human (002).",
+        why="A blocker that is not resolved within a day needs a human.",
         counted="each sleep for a blocker or an answer, and each pause, by itself",
         not_counted="waiting for a review (max_review_wait), time in the queue",
         optional=False,
@@ -180,7 +180,7 @@ _ENTRIES: Final = (
         least=1,
         most=1_000_000,
         trips=Trips.BEYOND,
-        why="Seed 003's turns: an agent that thinks in circles calls no tool.",
+        why="An agent that thinks in circles calls no tool.",
         counted="every request to the model, compaction and sub-agents too",
         not_counted="repeats of a request that failed on the way",
     ),
@@ -191,7 +191,7 @@ _ENTRIES: Final = (
         least=1,
         most=10_000_000_000,
         trips=Trips.REACHED,
-        why="A bound on size that needs no price (001, 003).",
+        why="A bound on size that needs no price.",
         counted="input (cached included) and output of all model calls, sub-agents too",
         not_counted="calls whose endpoint reports no usage",
     ),
@@ -202,26 +202,26 @@ _ENTRIES: Final = (
         least=1,
         most=1_000_000,
         trips=Trips.SENT,
-        why="One answer must not be endless; it bounds the estimate of its cost (001).",
+        why="It bounds one answer, and with it the estimate of what the answer costs.",
         counted="the output of one model call, by the provider",
         not_counted="input",
         actions=frozenset({Action.ESCALATE}),
     ),
     _money_limit(
         LimitName.MAX_COST_USD,
-        why="1.0 where a money budget applies: a typical task costs less (000, 001, 003).",
+        why="Money is what a runaway costs. Under a money budget it is 1.0: most tasks cost less.",
         counted="every model call by its price, estimated before it and corrected after it",
         not_counted="calls of a model whose price nobody knows (`on_unmeasurable`)",
     ),
     _money_limit(
         LimitName.MAX_PLANNING_COST_USD,
-        why="Planning on a dear model must leave money for the work (000).",
+        why="Planning on a dear model must leave money for the work.",
         counted="model calls of the planning phase: the first turn, on `planning_model`",
         not_counted="all other turns; everything where no `planning_model` is named",
     ),
     _money_limit(
         LimitName.MAX_EXECUTION_COST_USD,
-        why="The work itself has its own bound beside the plan's (000).",
+        why="The work itself has its own bound beside the plan's.",
         counted="model calls outside the planning phase, sub-agents' too",
         not_counted="the planning phase",
     ),
@@ -232,7 +232,7 @@ _ENTRIES: Final = (
         least=1,
         most=1_000_000,
         trips=Trips.BEYOND,
-        why="Tools without a word may be a loop; current models are often silent (004).",
+        why="Tools without a word may be a loop; current models are often silent.",
         counted="tool calls since the agent's last text",
         not_counted="anything before that text; thinking is no text",
     ),
@@ -243,7 +243,7 @@ _ENTRIES: Final = (
         least=1,
         most=1_000_000,
         trips=Trips.BEYOND,
-        why="One prompt must not run away, however many may follow (004).",
+        why="One prompt must not run away, however many may follow.",
         counted="tool calls since the last prompt",
         not_counted="calls of earlier turns, calls of sub-agents",
     ),
@@ -254,7 +254,7 @@ _ENTRIES: Final = (
         least=1,
         most=1_000,
         trips=Trips.REPEATED,
-        why="The third equal error will not be the last one (001).",
+        why="The third equal error will not be the last one.",
         counted="a tool failing with the same error in a row; if it reads or edits, the same call",
         not_counted="failing tests, errors before a success of that tool or before any new edit",
     ),
@@ -277,7 +277,7 @@ _ENTRIES: Final = (
         least=0,
         most=10_000,
         trips=Trips.BEYOND,
-        why="Work that is divided more often than that has lost its plan (003).",
+        why="Work that is divided more often than that has lost its plan.",
         counted="calls of `task` that were let through, also when their sub-agent could not start",
         not_counted="sub-agents of sub-agents",
     ),
@@ -288,7 +288,7 @@ _ENTRIES: Final = (
         least=0,
         most=10,
         trips=Trips.BEYOND,
-        why="Sub-agents that start sub-agents hide what happens (003: depth N is N - 1 here).",
+        why="Sub-agents that start sub-agents hide what happens.",
         counted="levels of sub-agents below this agent",
         not_counted="this agent itself",
     ),

@@ -46,7 +46,7 @@ from app.services.steering.feedback import Feedback
 from app.services.world import World, segment_marker
 
 MOST_DEATHS: Final = 3
-"""Deaths of one stretch's runtime or worker after which a human decides (DESIGN section 2)."""
+"""Deaths of one stretch's runtime or worker after which a human decides."""
 FIRST_PAUSE_SECONDS: Final = 5.0
 """Between the first death of a runtime and the next attempt; doubled after the second."""
 

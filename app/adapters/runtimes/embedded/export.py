@@ -1,4 +1,7 @@
-"""A saved conversation as JSON lines, for people and `squadron replay` (docs/transcripts.md)."""
+"""A saved conversation as JSON lines, for people and `squadron replay`.
+
+`docs/reference/transcripts.md` describes their form.
+"""
 
 import re
 from collections.abc import Iterator
