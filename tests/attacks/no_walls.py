@@ -17,6 +17,7 @@ from app.adapters.github import reading
 from app.adapters.workspace import GitWorkspace, adapter, guard
 from app.adapters.workspace.clone import make_clone
 from app.adapters.workspace.remote import Remote
+from app.adapters.workspace.secrets import SecretSearch, Withheld
 from app.cli.main import main
 from app.core.agents.agent import Task
 from app.core.text import markdown as words
@@ -38,6 +39,7 @@ WALLS: Final = {
     "closers": "words of agents close no issue",
     "redaction": "whatever looks like a secret is masked",
     "environment": "an agent's environment is built up from nothing",
+    "secrets in files": "files that hold a secret are not pushed",
     "lines": "commands count at the start of a line that GitHub shows as text",
     "permission": "the permission of who has caused an event decides",
     "asked text": "an agent works on the text that a trusted person has asked for",
@@ -111,6 +113,11 @@ def calls() -> re.Pattern[str]:
 def whole_environment(*_: object) -> dict[str, str]:
     """All that the service itself was given."""
     return dict(os.environ)
+
+
+async def nothing_withheld(*_: object) -> Withheld:
+    """No file is looked into."""
+    return Withheld({}, is_in_history=False)
 
 
 def anywhere(body: str) -> tuple[str, ...]:
@@ -188,6 +195,7 @@ if __name__ == "__main__":
     can_change(words, "_CLOSES", lambda: _NOTHING if is_away("closers") else closes)
     can_fall(redact, "_masked", "redaction", unmasked)
     can_fall(segment, "environment", "environment", whole_environment)
+    can_fall(SecretSearch, "withheld", "secrets in files", nothing_withheld)
     can_fall(bootstrap, "visible_lines", "lines", anywhere)
     can_fall(Trusting, "distrust", "permission", nothing_against)
     can_fall(Trusting, "task", "asked text", as_it_is)

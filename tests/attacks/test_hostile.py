@@ -99,7 +99,7 @@ def in_words() -> Iterator[Attack]:
     for name, canary in SECRETS.items():
         yield Attack(
             f"stolen: {name}",
-            ("environment",),
+            ("environment", "secrets in files"),
             acts.obey,
             partial(has_shown, canary),
         )
