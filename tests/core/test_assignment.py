@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from app.core.github.hints import (
     Commented,
+    CommentEdited,
     CommitFailed,
     DefaultBranchPushed,
     IssueAssigned,
@@ -21,7 +22,7 @@ from app.core.github.hints import (
     PullRequestJudged,
 )
 from app.core.rules.trust import Sender
-from app.core.steering.concerns import MOST_SLUG, branch_name, concerns
+from app.core.steering.concerns import MOST_SLUG, branch_name, concerns, head_of_pull_request
 from tests.core.strategies import EXAMPLES
 
 HERE: dict[str, Any] = {
@@ -83,6 +84,18 @@ def test_a_command_is_answered_wherever_it_is_written() -> None:
     judged = PullRequestJudged(numbers=(2,), words=comment("/squadron retry"), **HERE)
     assert concerns(judged, set())
     assert not concerns(replace(judged, words=comment("Use UTC.")), ELSEWHERE)
+
+
+def test_an_edited_answer_was_heard_when_it_was_written() -> None:
+    edited = CommentEdited(
+        issue=1, comment=5, at=NEVER, body="Use UTC.", before="Use U", author=HERE["sender"], **HERE
+    )
+    assert not concerns(edited, AT_WORK)
+    assert concerns(replace(edited, body="/squadron stop"), ELSEWHERE)
+
+
+def test_a_reviewer_reads_githubs_own_reference_to_a_head() -> None:
+    assert head_of_pull_request(7) == "pull/7/head"
 
 
 @pytest.mark.parametrize(

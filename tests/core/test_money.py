@@ -10,8 +10,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.agents.counters import Counters
-from app.core.agents.events import Phase, Warned
-from app.core.breaker.verdict import Answer, Verdict, amount_words, left, money, usage
+from app.core.agents.events import ModelAsked, Phase, Warned
+from app.core.breaker.verdict import (
+    Answer,
+    Verdict,
+    amount_words,
+    is_affordable,
+    left,
+    money,
+    usage,
+)
 from app.core.limits import CATALOGUE, LimitName, Limits
 from app.core.money import NANOUSD, Price, nanousd, usd
 from tests.core.life import Life, begun, halted
@@ -258,6 +266,15 @@ def test_of_two_bounds_the_lower_one_leaves_less() -> None:
 def test_a_ceiling_alone_leaves_something_and_no_bound_leaves_everything() -> None:
     assert left(Counters(), only(ceilings={COST: 2.0}), COST, START) == 2
     assert left(Counters(), NO_LIMITS, COST, START) is None
+
+
+def test_a_summary_is_affordable_while_no_bound_on_money_is_passed() -> None:
+    spent = Counters(cost_nanousd=10 * CENT, model_calls=9)
+    ask = ModelAsked(at=START, phase=Phase.EXECUTION, estimate_nanousd=CENT)
+    assert is_affordable(spent, ask, NO_LIMITS)
+    assert is_affordable(spent, ask, only(max_model_calls=9, max_cost_usd=5.0))
+    assert not is_affordable(spent, ask, only(max_cost_usd=0.1))
+    assert not is_affordable(spent, ask, only(max_model_calls=9, max_cost_usd=0.1))
 
 
 def test_less_than_nothing_is_never_left() -> None:

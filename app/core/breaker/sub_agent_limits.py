@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from app.core.agents.counters import Counters, stops_at
 from app.core.breaker.verdict import left
-from app.core.limits import CATALOGUE, LimitName, Limits, in_range
+from app.core.limits import CATALOGUE, LimitName, Limits
 
 SHARED: Final = frozenset(
     {
@@ -53,8 +53,9 @@ def overridden(own: Limits, overrides: Mapping[str, object]) -> Limits:
             raise ValueError(f"{key} is no limit; there are: {', '.join(known)}")
         if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
             raise ValueError(f"{key} must be a number or null, not {value!r}")
-        in_range(LimitName(key), value)
-    values: dict[str, Any] = dict(overrides)  # checked above, key by key
+    values: dict[str, Any] = dict(
+        overrides
+    )  # of the kinds checked above; `Limits` refuses what is out of range
     return replace(own, **values)
 
 
