@@ -63,12 +63,14 @@ def _description() -> Mapping[str, Any]:
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
     with tempfile.TemporaryDirectory() as directory:
         place = Path(directory)
+        (place / "operator.yaml").write_text("sandbox: {mode: off}\n")  # no agent will run
         settings = Settings(
             github_app_id=1,
             github_private_keys=(SecretStr(pem),),
             webhook_secrets=(SecretStr("not-used"),),
             admin_token=SecretStr("not-used"),
             data_dir=place,
+            config=place / "operator.yaml",
             database_url=SecretStr(f"sqlite:///{place / 'squadron.sqlite3'}"),
         )
         return rest(build(settings)).openapi()
