@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -162,12 +163,12 @@ class Box:
         return repository
 
     async def _import(self, source: Path, path: Path) -> None:
-        """One commit on `main` with everything that lies in a plain directory."""
+        """One commit on `main` of a plain directory, but for what its `.gitignore` names."""
         await output("init", "--quiet", "--bare", "--initial-branch=main", str(path), cwd=self.root)
         bare = BareRepository(path)
-        await output(
-            "--git-dir", str(path), "--work-tree", ".", "add", "--all", "--force", ".", cwd=source
-        )
+        nobodys_ignores = ("-c", f"core.excludesFile={os.devnull}")
+        place = ("--git-dir", str(path), "--work-tree", ".")
+        await output(*nobodys_ignores, *place, "add", "--all", ".", cwd=source)
         tree = (await output("write-tree", cwd=path)).strip()
         commit = await bare.commit_tree(
             tree, [], "Initial commit", "Box", "box@users.noreply.github.com"

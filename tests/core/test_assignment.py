@@ -90,7 +90,7 @@ def test_an_edited_answer_was_heard_when_it_was_written() -> None:
     edited = CommentEdited(
         issue=1, comment=5, at=NEVER, body="Use UTC.", before="Use U", author=HERE["sender"], **HERE
     )
-    assert not concerns(edited, AT_WORK)
+    assert concerns(edited, AT_WORK) is False
     assert concerns(replace(edited, body="/squadron stop"), ELSEWHERE)
 
 

@@ -106,8 +106,8 @@ def test_a_story_is_read_in_a_minute() -> None:
         " origin/main..FETCH_HEAD\n"
         "  - Was the work good and the bound too narrow: raise max_iterations in"
         " .squadron/config.yaml (`squadron limits suggest --role bug-fix`).\n"
-        "  - Resolve #12 by hand, or close its needs-human issue and set the label"
-        " squadron:bug-fix again: a fresh agent takes over the branch."
+        "  - Resolve #12 by hand, or comment on it: /squadron retry bug-fix, with raise LIMIT"
+        " +AMOUNT if it needs more. A fresh agent takes over the branch."
     )
 
 

@@ -83,9 +83,11 @@ class Terminal:
 @contextmanager
 def terminals(directory: Path) -> Iterator[list[Terminal]]:
     """Three of them, as the page wants."""
+    (directory / "squadron").mkdir()
+    (directory / "squadron/.venv").symlink_to(sys.prefix)
     (directory / "operator.yaml").write_text("sandbox: {mode: off}\nreconciliation_interval: 2\n")
     environment = {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.environ["PATH"],
         "HOME": str(directory),
         "LANG": "C.UTF-8",
         "SQUADRON_CONFIG": str(directory / "operator.yaml"),
@@ -105,16 +107,22 @@ def test_a_newcomer_gets_from_nothing_to_a_merged_pull_request_and_a_stop(tmp_pa
     with terminals(tmp_path) as (box, service, person):
 
         def agents() -> dict[str, Any]:
-            registry = json.loads(person.types(f"{says['app']}\nsquadron agents --json"))
+            registry = json.loads(person.types("squadron agents --json"))
             return {each["id"]: each for each in registry["agents"]}
+
+        def answer(path: str = "") -> Any:
+            if path:
+                person.types(f"github '{path}'")
+            return json.loads((tmp_path / "answer.json").read_text())
 
         def is_in(agent: str, state: str) -> bool:
             return bool(agents().get(agent, {}).get("state") == state)
 
+        for terminal in (box, service, person):
+            terminal.types(says["terminal"])
         assert "AssertionError: 7 != 12" in box.types(says["repository"])
         box.starts(says["box"])
-        until((tmp_path / "box.json").exists, "the box begins")
-        until((tmp_path / "box.json").read_text, "the box")
+        until(lambda: '"users"' in box.said(), "the box says where it is")
         service.types(says["app"] + says["model"])
         service.starts(says["serve"])
         until(lambda: '"message": "serving"' in service.said(), "the service")
@@ -122,13 +130,16 @@ def test_a_newcomer_gets_from_nothing_to_a_merged_pull_request_and_a_stop(tmp_pa
         person.types(says["issue"])
         mending = "you/shapes#1/bug-fix/1"
         until(lambda: is_in(mending, "SLEEPING"), "the agent waits for its review")
-        assert '"merged":true' in person.types(says["merge"])
+        person.types(says["merge"])
+        assert answer()["merged"]
+        assert [each["filename"] for each in answer("pulls/2/files")] == ["shapes.py"]
         until(lambda: is_in(mending, "COMPLETED"), "the agent is done")
 
         person.types(says["hopeless"])
         hopeless = "you/shapes#3/feat-dev/1"
         until(lambda: is_in(hopeless, "ESCALATED"), "a limit stops the other one")
-        told = person.types(f"squadron explain {hopeless}")
+        told = person.types(says["explain"])
         assert "max_iterations reached: 5 of 5 fix cycles" in told
-        needs_human = json.loads(person.types("github 'issues?labels=needs-human'"))
-        assert [each["title"][:13] for each in needs_human] == ["[needs-human]"]
+        assert [each["title"][:13] for each in answer("issues?labels=needs-human")] == [
+            "[needs-human]"
+        ]

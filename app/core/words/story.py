@@ -308,8 +308,8 @@ def _next_steps(agent: Agent, effects: Mapping[EffectName, Effect]) -> Iterator[
                     f" .squadron/config.yaml (`squadron limits suggest --role {role}`)."
                 )
             yield (
-                f"Resolve #{issue} by hand, or close its needs-human issue and set the label"
-                f" squadron:{role} again: a fresh agent takes over the branch."
+                f"Resolve #{issue} by hand, or comment on it: /squadron retry {role}, with"
+                " raise LIMIT +AMOUNT if it needs more. A fresh agent takes over the branch."
             )
         case State.PAUSED:
             yield f"Comment on #{issue}: /squadron resume, or /squadron raise LIMIT +AMOUNT."
