@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -12,9 +11,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+import httpx
 import psycopg
 import sqlalchemy as sa
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import SecretStr
@@ -27,6 +26,7 @@ from app.adapters.engine import (
     DurableEngine,
     Handler,
     Membership,
+    RunningEngine,
     SingleProcess,
 )
 from app.adapters.exclusive import NamedLocks
@@ -61,6 +61,7 @@ from app.adapters.store.pacing import SqlPacing
 from app.adapters.store.rates import SqlRates
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
+from app.adapters.timetable import ScheduledTimes
 from app.adapters.workspace import GitWorkspace, agent_directory
 from app.config import yamledit
 from app.config.operator import OperatorConfig, SandboxRules, load_operator
@@ -71,62 +72,29 @@ from app.core.limits import LimitName
 from app.core.rules.operator import HouseRules
 from app.core.text.redact import Redactor
 from app.ports import (
+    Clock,
     Preparation,
     Processes,
     Runtime,
     Setups,
     StoreUnavailable,
+    Timetable,
     Walls,
     Work,
     WorkKind,
+    Workspace,
 )
-from app.services.commands.answers import Hearing
-from app.services.commands.hear import Commanding
-from app.services.commands.obey import Obeying
 from app.services.commands.raise_limits import Raising
-from app.services.configuration.adapting import Adapting
-from app.services.configuration.broken_issue import ConfigTrouble
-from app.services.configuration.moved_repositories import Moving
-from app.services.configuration.plans import Plans
-from app.services.configuration.pull_request_check import ConfigReviews
 from app.services.drain import Drain
-from app.services.effects.needs_human import NeedsHuman
-from app.services.effects.publisher import Publisher
-from app.services.guard import Guard
-from app.services.handlers.delivery import Routing
-from app.services.handlers.effects import Publishing
-from app.services.handlers.reconciliation import ADAPT, START, TIDY, Reconciliation
-from app.services.handlers.redelivery import Redelivery
-from app.services.handlers.segment import Segments
+from app.services.handlers.reconciliation import ADAPT, START, TIDY
 from app.services.intake.dispatch import Dispatcher
 from app.services.intake.intake import Intake
-from app.services.money.alerts import Alerting
-from app.services.money.funding import Money
-from app.services.moves.brakes import BrakeWatch, Braking
-from app.services.moves.closing import Closing
-from app.services.moves.providers import Providers
-from app.services.moves.room import Room
-from app.services.moves.stopping import Stopping
-from app.services.reconciling.needs_human import NeedsHumanTurns
-from app.services.reconciling.repository import Looking
-from app.services.reconciling.reviews import Judging
-from app.services.segment.attempt import Stops
-from app.services.segment.open_issue import Opening
-from app.services.segment.sub_agent_rows import SubAgents
-from app.services.starting.put_off import WaitingStarts
-from app.services.starting.start import Starting
-from app.services.starting.taken_back import NotBegun
-from app.services.starting.trust import Trusting
-from app.services.steering.access import Access
-from app.services.steering.blockers import Blockers
-from app.services.steering.feedback import Feedback
-from app.services.steering.ownership import Overriding
-from app.services.steering.pull_request_ended import PullRequestEnds
-from app.services.steering.taken_away import EndsByPeople
+from app.services.moves.brakes import BrakeWatch
 from app.services.views import REFUSED_SHOWN_FOR
+from app.services.wiring import wired
 from app.services.world import PlanReading, World
 
-SWEEP_SECONDS: Final = 5
+SWEEP_EVERY: Final = timedelta(seconds=5)
 FINISHED_WORK_KEPT_FOR: Final = timedelta(days=7)
 """Bodies of deliveries and records of work. Delivery ids stay, so that a redelivery is known."""
 DRAIN_SECONDS: Final = 60
@@ -146,17 +114,37 @@ class CannotServe(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Adapters:
+    """What takes the place of a part of the world: for whoever runs a service where that part is
+    another one. What is None is the real one."""
+
+    clock: Clock | None = None
+    timetable: Timetable | None = None
+    engine: Callable[[sa.Engine, Mapping[WorkKind, int]], RunningEngine] | None = None
+    """Made of the store's database, and of how many pieces of each kind are done at once."""
+    github: httpx.AsyncBaseTransport | None = None
+    """Instead of the network, for calls of the API."""
+    workspace: Workspace | None = None
+    runtime: Runtime | None = None
+    """For every role, whatever it names."""
+    bounds: Bounds | None = None
+    """Of an agent's processes, in the sandbox."""
+    egress: Callable[[tuple[str, ...]], Egress] = Egress
+    """What setups reach of the hosts that the operator allows."""
+
+
+@dataclass(frozen=True, slots=True)
 class Service:
     """A service that was built; `start` and `stop` it once."""
 
     settings: Settings
-    engine: DurableEngine
+    engine: RunningEngine
     store: SqlStore
     intake: Intake
     dispatcher: Dispatcher
     handlers: Mapping[WorkKind, Handler]
     raising: Raising
-    scheduler: AsyncIOScheduler
+    timetable: Timetable
     writer: GroupWriter
     database: sa.Engine
     drain: Drain
@@ -164,13 +152,13 @@ class Service:
     interval_seconds: int
     is_adaptive: bool
     """Whether limits follow what agents use."""
-    clock: SystemClock
+    clock: Clock
     address: str | None
     """Where its web side is reached; None: it has none."""
 
     async def start(self) -> None:
         """Recover what was interrupted, begin to take work, reconcile at once."""
-        await asyncio.to_thread(self.engine.start, self.handlers)
+        await self.engine.start(self.handlers)
         self.brakes.start()
         await self.engine.enqueue(
             Work(WorkKind.RECONCILIATION, f"reconcile:{START}:{self.engine.worker}", START)
@@ -178,14 +166,14 @@ class Service:
         await self.engine.enqueue(
             Work(WorkKind.REDELIVERY, f"redelivery:start:{self.engine.worker}", "start")
         )
-        self._repeat(self._reconcile, seconds=self.interval_seconds)
-        self._repeat(self._forget, hours=1)
-        self._repeat(self._tidy, days=1)
+        self.timetable.every(timedelta(seconds=self.interval_seconds), self._reconcile)
+        self.timetable.every(timedelta(hours=1), self._forget)
+        self.timetable.every(timedelta(days=1), self._tidy)
         if self.is_adaptive:
             # Asked for often, so that a service which is seldom up for long does it too.
-            self._repeat(self._adapt, hours=1, next_run_time=self.clock.now())
-        self._repeat(self._sweep, seconds=SWEEP_SECONDS)
-        self.scheduler.start()
+            self.timetable.every(timedelta(hours=1), self._adapt, at_once=True)
+        self.timetable.every(SWEEP_EVERY, self.engine.sweep)
+        self.timetable.start()
         if self.settings.model is None:
             log.warning(
                 "SQUADRON_MODEL is not set: an agent whose role names no model cannot start. Set"
@@ -197,15 +185,12 @@ class Service:
     async def stop(self) -> None:
         """Drain: running agents keep their work, then everything ends. Bounded."""
         self.drain.request()
-        self.scheduler.shutdown(wait=False)
+        await self.timetable.stop()
         await self.brakes.stop()
-        await asyncio.to_thread(self.engine.stop, DRAIN_SECONDS)
+        await self.engine.stop(DRAIN_SECONDS)
         await asyncio.to_thread(self.writer.close)
         self.database.dispose()
         log.info("stopped", extra={"worker": self.engine.worker})
-
-    def _repeat(self, job: Callable[[], Awaitable[None]], **when: object) -> None:
-        self.scheduler.add_job(_unless_stopped, "interval", args=[job], **when)
 
     async def _reconcile(self) -> None:
         """One pass a cluster and interval: every process names the same pass alike. What GitHub
@@ -232,16 +217,7 @@ class Service:
         before = self.clock.now() - FINISHED_WORK_KEPT_FOR
         await self.store.forget_deliveries(before)
         await self.store.forget_refused(self.clock.now() - REFUSED_SHOWN_FOR)
-        await asyncio.to_thread(self.engine.forget_finished, before)
-
-    async def _sweep(self) -> None:
-        await asyncio.to_thread(self.engine.sweep)
-
-
-async def _unless_stopped(job: Callable[[], Awaitable[None]]) -> None:
-    """Who stops the service cuts off what is scheduled just then, which is no failure of it."""
-    with suppress(asyncio.CancelledError):
-        await job()
+        await self.engine.forget_finished(before)
 
 
 def build(
@@ -250,6 +226,7 @@ def build(
     runs_agents: bool = True,
     address: str | None = None,
     redact: Redactor | None = None,
+    adapters: Adapters = Adapters(),
 ) -> Service:
     """Join everything; `address` is where the web side will be reached, `redact` learns the secrets
     of this installation. Raises `CannotServe` or `AlreadyRunning`."""
@@ -264,42 +241,52 @@ def build(
     operator = operator_reading.config
     _make_data_directory(settings.data_dir)
     processes = ProcessGroups()
-    machine = _machine(processes, operator.sandbox, settings)
+    machine = _machine(processes, operator.sandbox, settings, adapters)
     count_limit_events()
     drain = Drain()
     database = make_engine(settings.database_url.get_secret_value())
+    queues = {**AT_ONCE, **({WorkKind.SEGMENT: operator.worker_agents} if runs_agents else {})}
+    make = adapters.engine or partial(_durable_engine, settings, drain)
     try:
-        membership = _membership(settings, database, drain)
+        engine = make(database, queues)
         migrate(database)
     except (StoreUnavailable, psycopg.OperationalError) as error:
         raise CannotServe(f"SQUADRON_DATABASE_URL: the database cannot be used: {error}") from error
-    queues = {**AT_ONCE, **({WorkKind.SEGMENT: operator.worker_agents} if runs_agents else {})}
-    engine = DurableEngine(database, membership, queues)
     writer = GroupWriter(database)
     store = SqlStore(database, writer, engine.enqueue_with)
     host = urlsplit(settings.github_api_url).hostname or ""
     pacing = SqlPacing(writer, limited=is_limited(host))
     books = Books(SqlLedger(database, writer), SqlRates(writer), pacing)
-    world = _world(settings, redact, operator, engine, store, books, NamedLocks(database), machine)
+    world = _world(
+        settings,
+        redact,
+        operator,
+        adapters,
+        engine=engine,
+        store=store,
+        books=books,
+        exclusive=NamedLocks(database),
+        machine=machine,
+    )
     secrets = [each.get_secret_value().encode() for each in settings.webhook_secrets]
     brakes = BrakeWatch(store, engine, world.clock)
-    raising, handlers = _services(world, drain, brakes)
+    services = wired(world, drain, brakes)
     return Service(
         settings=settings,
         engine=engine,
         store=store,
-        intake=Intake(secrets, store, SystemClock()),
-        dispatcher=Dispatcher(store, world.exclusive),
-        handlers=handlers,
-        raising=raising,
-        scheduler=AsyncIOScheduler(job_defaults={"coalesce": True, "max_instances": 1}),
+        intake=Intake(secrets, store, world.clock),
+        dispatcher=Dispatcher(store, world.exclusive, world.clock),
+        handlers=services.handlers,
+        raising=services.raising,
+        timetable=adapters.timetable or ScheduledTimes(world.clock),
         writer=writer,
         database=database,
         drain=drain,
         brakes=brakes,
         interval_seconds=operator.reconciliation_interval_seconds,
         is_adaptive=operator.adaptive != "off",
-        clock=SystemClock(),
+        clock=world.clock,
         address=address,
     )
 
@@ -318,7 +305,9 @@ def _make_data_directory(path: Path) -> None:
         raise CannotServe(f"{setting}: {path} cannot be written by user {os.getuid()}")
 
 
-def _machine(processes: Processes, rules: SandboxRules, settings: Settings) -> "Machine":
+def _machine(
+    processes: Processes, rules: SandboxRules, settings: Settings, adapters: Adapters
+) -> "Machine":
     """What runs agents' processes, as the operator wants it; that the walls hold is tried, each
     time. Raises `CannotServe`."""
     plain = Machine(processes, processes, NoWalls(), PlainPreparation(processes), NoSetups())
@@ -327,10 +316,17 @@ def _machine(processes: Processes, rules: SandboxRules, settings: Settings) -> "
     place = settings.data_dir / "sandbox"
     broken = sandbox_trial(processes, rules, place)
     if not broken:
-        walls = SandboxedProcesses(processes, place / "accounts", rules.mounts, Bounds())
+        walls = SandboxedProcesses(
+            processes, place / "accounts", rules.mounts, adapters.bounds or Bounds()
+        )
         rest = (*map(str, rules.mounts), *rules.egress)
         setups = ArchivedSetups(settings.data_dir.absolute() / "setups", walls, processes, rest)
-        return Machine(processes, walls, walls, _preparation(walls, rules), setups)
+        preparation = (
+            OpenedPreparation(walls, adapters.egress(rules.egress))
+            if rules.egress
+            else PlainPreparation(walls)
+        )
+        return Machine(processes, walls, walls, preparation, setups)
     found = "; ".join(f"{each.attack}: {each.why}" for each in broken)
     if rules.mode == "required":
         raise CannotServe(
@@ -339,12 +335,6 @@ def _machine(processes: Processes, rules: SandboxRules, settings: Settings) -> "
         )
     log.warning("agents run without a sandbox (sandbox: best_effort): %s", found)
     return plain
-
-
-def _preparation(walls: SandboxedProcesses, rules: SandboxRules) -> Preparation:
-    if not rules.egress:
-        return PlainPreparation(walls)
-    return OpenedPreparation(walls, Egress(rules.egress))
 
 
 def sandbox_trial(processes: Processes, rules: SandboxRules, place: Path) -> Sequence[Broken]:
@@ -370,6 +360,12 @@ def key_problems(keys: Sequence[SecretStr]) -> list[str]:
                 " password"
             ]
     return []
+
+
+def _durable_engine(
+    settings: Settings, drain: Drain, database: sa.Engine, queues: Mapping[WorkKind, int]
+) -> DurableEngine:
+    return DurableEngine(database, _membership(settings, database, drain), queues)
 
 
 def _membership(settings: Settings, database: sa.Engine, drain: Drain) -> Membership:
@@ -402,19 +398,22 @@ def _world(
     settings: Settings,
     redact: Redactor,
     operator: OperatorConfig,
-    engine: DurableEngine,
+    adapters: Adapters,
+    *,
+    engine: RunningEngine,
     store: SqlStore,
     books: "Books",
     exclusive: NamedLocks,
     machine: Machine,
 ) -> World:
     assert settings.github_app_id is not None
-    clock = SystemClock()
+    clock = adapters.clock or SystemClock()
     github = GitHubApp(
         settings.github_app_id,
         settings.github_private_keys,
         settings.github_api_url,
         clock,
+        transport=adapters.github,
         pacing=books.pacing,
         redact=redact,
     )
@@ -427,7 +426,8 @@ def _world(
         exclusive=exclusive,
         github=github,
         hook=github.hook,
-        workspace=GitWorkspace(
+        workspace=adapters.workspace
+        or GitWorkspace(
             settings.data_dir,
             settings.github_git_url,
             github.token,
@@ -439,7 +439,7 @@ def _world(
         preparation=machine.preparation,
         setups=machine.setups,
         walls=machine.walls,
-        runtime=_runtime(settings, machine),
+        runtime=adapters.runtime or _runtime(settings, machine),
         redact=redact,
         parse=partial(parse, pipefail=True),
         visible_lines=visible_lines,
@@ -490,99 +490,3 @@ def _edit_limits(content: bytes, changes: Mapping[str, Mapping[LimitName, float]
         for name, value in limits.items()
     }
     return yamledit.with_values(content.decode(), values).encode()
-
-
-def _services(
-    world: World, drain: Drain, brakes: BrakeWatch
-) -> tuple[Raising, Mapping[WorkKind, Handler]]:
-    alerting = Alerting(world)
-    guard = Guard()
-    moving = Moving(world, guard)
-    plans = Plans(world, moving)
-    money = Money(world, alerting, plans)
-    closing = Closing(world, money)
-    braking, room = Braking(world, closing), Room(world, closing)
-    providers = Providers(world, closing, alerting)
-    publisher = Publisher(world)
-    starting = Starting(world, plans, money, Trusting(world, plans), moving)
-    raising = Raising(world, starting, money)
-    config_trouble = ConfigTrouble(world, plans)
-    feedback = Feedback(world, starting, closing)
-    obeying = Obeying(world, starting, closing, raising, NotBegun(world), feedback)
-    commanding = Commanding(world, starting, obeying)
-    hearing = Hearing(world, starting, closing, commanding)
-    needs_human = NeedsHuman(world)
-    config_reviews = ConfigReviews(world, plans)
-    overriding = Overriding(world, plans, starting)
-    pull_request_ends = PullRequestEnds(world, closing)
-    blockers = Blockers(world, closing)
-    routing = Routing(
-        world,
-        starting,
-        EndsByPeople(world, closing, overriding, pull_request_ends, blockers, needs_human),
-        pull_request_ends,
-        commanding,
-        hearing,
-        feedback,
-        config_reviews,
-        config_trouble,
-    )
-    stopping = Stopping(world, closing)
-    access = Access(world, closing, stopping, guard)
-    looking = Looking(
-        world,
-        closing,
-        pull_request_ends,
-        blockers,
-        overriding,
-        starting,
-        plans,
-        config_trouble,
-        config_reviews,
-        hearing,
-        feedback,
-        access,
-        guard,
-    )
-    sub_agents = SubAgents(world, plans, money)
-    reconciliation = Reconciliation(
-        world,
-        closing,
-        stopping,
-        WaitingStarts(world, starting, guard),
-        publisher,
-        money,
-        alerting,
-        sub_agents,
-        Adapting(world, plans, guard),
-        NeedsHumanTurns(world, needs_human, guard),
-        Judging(world, feedback, guard),
-        access,
-        looking,
-        braking,
-        room,
-        providers,
-        moving,
-        drain,
-        guard,
-    )
-    handlers: Mapping[WorkKind, Handler] = {
-        WorkKind.DELIVERY: routing.handle,
-        WorkKind.SEGMENT: Segments(
-            world,
-            closing,
-            stopping,
-            publisher,
-            sub_agents,
-            braking,
-            room,
-            providers,
-            Stops(drain, brakes),
-            Opening(world),
-            feedback,
-        ).run,
-        WorkKind.EFFECTS: Publishing(world, publisher, feedback).handle,
-        WorkKind.RECONCILIATION: reconciliation.handle,
-        WorkKind.REDELIVERY: Redelivery(world).handle,
-    }
-    return raising, handlers

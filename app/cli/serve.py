@@ -14,7 +14,7 @@ import uvicorn
 
 from app.adapters.engine import AlreadyRunning
 from app.adapters.logs import log_to_stderr
-from app.bootstrap import CannotServe, Service, build
+from app.bootstrap import Adapters, CannotServe, Service, build
 from app.cli.failing import fail
 from app.cli.listening import CannotListen, address_of, taken
 from app.config.settings import SettingsError, load_settings
@@ -49,6 +49,11 @@ def serve(
     ] = False,
 ) -> None:
     """Web, scheduler and worker in one process."""
+    serve_with(Adapters(), host, port, runs_agents=not no_worker)
+
+
+def serve_with(adapters: Adapters, host: str, port: int, *, runs_agents: bool = True) -> None:
+    """Serve until a signal ends it; `adapters` take the place of parts of the world."""
     redact = Redactor()
     log_to_stderr(redact)
     sys.setswitchinterval(GIVE_WAY_SECONDS)
@@ -56,7 +61,8 @@ def serve(
         listeners = taken(host, port)
     except CannotListen as error:
         fail(str(error))
-    service = _built(redact, runs_agents=not no_worker, address=address_of(listeners[0]))
+    address = address_of(listeners[0])
+    service = _built(redact, adapters, runs_agents=runs_agents, address=address)
     gc.collect()
     gc.freeze()  # what was imported stays: looking through it again and again holds deliveries up
     flags = {**SERVER_FLAGS, "http": protocol(Guests(bounds(), BODY_BYTES.get))}
@@ -67,9 +73,14 @@ def serve(
 
 def worker() -> None:
     """A further worker on the same PostgreSQL database."""
+    work_with(Adapters())
+
+
+def work_with(adapters: Adapters) -> None:
+    """Work until a signal ends it; `adapters` take the place of parts of the world."""
     redact = Redactor()
     log_to_stderr(redact)
-    service = _built(redact, runs_agents=True)
+    service = _built(redact, adapters, runs_agents=True)
     if service.database.dialect.name != "postgresql":
         fail("a further worker needs PostgreSQL: SQLite serves one process a data directory")
     asyncio.run(_work(service))
@@ -86,9 +97,16 @@ async def _work(service: Service) -> None:
         await service.stop()
 
 
-def _built(redact: Redactor, *, runs_agents: bool, address: str | None = None) -> Service:
+def _built(
+    redact: Redactor, adapters: Adapters, *, runs_agents: bool, address: str | None = None
+) -> Service:
     try:
-        settings = load_settings(os.environ)
-        return build(settings, runs_agents=runs_agents, address=address, redact=redact)
+        return build(
+            load_settings(os.environ),
+            runs_agents=runs_agents,
+            address=address,
+            redact=redact,
+            adapters=adapters,
+        )
     except (SettingsError, CannotServe, AlreadyRunning, OSError) as error:
         fail(str(error))

@@ -44,6 +44,7 @@ from app.ports.machine import (
     Processes,
     RefusedHost,
     Stay,
+    Timetable,
     VisibleLines,
     Walls,
 )
@@ -178,6 +179,7 @@ __all__ = [
     "Store",
     "StoreUnavailable",
     "TakenBack",
+    "Timetable",
     "ToolCall",
     "ToolResult",
     "Triage",

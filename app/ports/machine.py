@@ -1,9 +1,9 @@
 """This machine: time, command lines, child processes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -18,10 +18,41 @@ virtual environment, is true in the workspaces of all agents."""
 
 
 class Clock(Protocol):
-    """The only source of time."""
+    """The only source of time: of instants, and of waiting."""
 
     def now(self) -> datetime:
         """This instant, aware, in UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds since some instant, which nobody sets back: for how long something takes."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait for so long."""
+        ...
+
+    def timeout(self, seconds: float) -> AbstractAsyncContextManager[object, bool | None]:
+        """Around what may take so long; beyond that it is cancelled, and `TimeoutError` is
+        raised."""
+        ...
+
+
+class Timetable(Protocol):
+    """What is done again and again while a process serves."""
+
+    def every(
+        self, interval: timedelta, job: Callable[[], Awaitable[None]], *, at_once: bool = False
+    ) -> None:
+        """Do it so often, the first time at once or after one interval."""
+        ...
+
+    def start(self) -> None:
+        """Begin. Call it on the loop of the jobs."""
+        ...
+
+    async def stop(self) -> None:
+        """Do nothing more; what is being done just now is cut off."""
         ...
 
 

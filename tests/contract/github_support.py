@@ -1,7 +1,6 @@
-"""What the tests of the GitHub adapter share: a clock to set, and a judge on the wire."""
+"""What the tests of the GitHub adapter share: an App's key, and a judge on the wire."""
 
 import json
-from datetime import UTC, datetime, timedelta
 from functools import cache
 from urllib.parse import unquote
 
@@ -12,19 +11,6 @@ from pydantic import SecretStr
 
 from app.adapters.github.wire import API_VERSION
 from tests.contract.openapi import GRAPHQL, Contract
-
-
-class SetClock:
-    """Implements `ports.Clock`; time passes when a test says so."""
-
-    def __init__(self, start: datetime = datetime(2026, 3, 1, 12, tzinfo=UTC)) -> None:
-        self._now = start
-
-    def now(self) -> datetime:
-        return self._now
-
-    def advance(self, by: timedelta) -> None:
-        self._now += by
 
 
 @cache

@@ -21,8 +21,9 @@ from app.githubbox.git import output
 from app.githubbox.state import CheckRun
 from app.ports import GitHubFailed
 from app.services.effects.check import older_runs, write_check
-from tests.contract.github_support import Judged, SetClock
+from tests.contract.github_support import Judged
 from tests.core.strategies import START, agent
+from tests.support.clock import TurnedClock
 
 
 @dataclass
@@ -32,7 +33,7 @@ class Story:
     box: Box
     wire: Judged
     github: GitHubApp
-    clock: SetClock
+    clock: TurnedClock
     agent: Agent
     effect: Effect
 
@@ -80,7 +81,7 @@ async def story(tmp_path: Path) -> AsyncIterator[Story]:
     root.mkdir()
     files.mkdir()
     (files / "a.txt").write_text("a")
-    clock = SetClock(datetime.now(UTC))
+    clock = TurnedClock(datetime.now(UTC))
     async with Box(root, webhook_secret="s", clock=clock.now) as box:
         repository = await box.add_repository("octo/demo", files)
         wire = Judged(httpx.ASGITransport(box.asgi))

@@ -18,6 +18,7 @@ from app.adapters.store.writer import GroupWriter
 from app.ports import Delivery, Work
 from app.services.intake.dispatch import Dispatcher
 from tests.contract.store_support import a_new_agent, later
+from tests.support.clock import TurnedClock
 
 KINDS = ("labeled", "ping", "list", "edited", "foreign-comment", "own-comment", "command")
 CONCERNING = {"labeled", "own-comment", "command"}
@@ -83,7 +84,7 @@ async def play(steps: list[Came | str], directory: Path) -> tuple[list[str], lis
 
     writer = GroupWriter(engine)
     store = SqlStore(engine, writer, enqueue)
-    dispatcher = Dispatcher(store, NamedLocks(engine))
+    dispatcher = Dispatcher(store, NamedLocks(engine), TurnedClock())
     await start_an_agent(store)
     enqueued.clear()
     expected: dict[str, None] = {}

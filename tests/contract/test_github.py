@@ -27,7 +27,8 @@ from app.ports import (
     RepositoryInfo,
     Unreachable,
 )
-from tests.contract.github_support import Judged, SetClock, app_key
+from tests.contract.github_support import Judged, app_key
+from tests.support.clock import TurnedClock
 from tests.support.github import git
 
 DEMO = "/repos/octo/demo"
@@ -56,7 +57,7 @@ class World:
     box: Box
     wire: Judged
     github: GitHubApp
-    clock: SetClock
+    clock: TurnedClock
     demo: Repository
 
     async def do(
@@ -94,7 +95,7 @@ def write(directory: Path, files: dict[str, str]) -> Path:
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     root = tmp_path / "box"
     root.mkdir()
-    clock = SetClock(datetime.now(UTC))
+    clock = TurnedClock(datetime.now(UTC))
     async with Box(root, webhook_secret="s", clock=clock.now) as box:
         for login, permission in PEOPLE.items():
             box.add_user(login, permission.name.lower())
@@ -250,7 +251,7 @@ async def test_open_threads_and_those_that_changed(world: World) -> None:
     pull = await github.open_pull_request(
         demo, branch="squadron/x", base="main", title="T", body=""
     )
-    world.clock.advance(timedelta(minutes=5))
+    world.clock.turn(timedelta(minutes=5))
     await world.do("writer", "PATCH", f"/issues/{second}", {"state": "closed"})
     found = await github.threads(demo)
     assert [(each.number, each.is_pull_request) for each in found] == [
@@ -296,7 +297,7 @@ async def test_who_edited_title_and_body_and_when(world: World) -> None:
     for minute, (who, change) in enumerate(
         [("writer", {"body": "other"}), ("triager", {"title": "new"}), ("writer", {"body": "x"})]
     ):
-        world.clock.advance(timedelta(minutes=1))
+        world.clock.turn(timedelta(minutes=1))
         await world.do(who, "PATCH", f"/issues/{number}", change)
         edits = await world.github.edits(world.demo, number)
         assert len(edits) == minute + 1
@@ -332,7 +333,7 @@ async def test_edits_are_asked_for_where_graphql_is_and_gaps_have_a_name(
         return httpx.Response(200, json={"data": {"repository": {"issueOrPullRequest": found}}})
 
     transport = httpx.MockTransport(answer)
-    github = GitHubApp(7, [app_key()], api_url, SetClock(), transport)
+    github = GitHubApp(7, [app_key()], api_url, TurnedClock(), transport)
     edits = await github.edits(Repository("octo/demo", 2), 3)
     assert [(each.by, each.is_bot) for each in edits] == [
         ("ghost", False),
@@ -420,7 +421,7 @@ async def test_marks_are_looked_for_on_every_page() -> None:
         return httpx.Response(200, json=pages[page], headers={"link": link})
 
     wire = Judged(httpx.MockTransport(answer))
-    github = GitHubApp(7, [app_key()], "http://github.test", SetClock(), wire)
+    github = GitHubApp(7, [app_key()], "http://github.test", TurnedClock(), wire)
     marks = await github.marks(Repository("octo/demo", 2), 3)
     assert [(mark.about, mark.by) for mark in marks] == [
         (label, "writer"),

@@ -15,7 +15,8 @@ from pydantic import SecretStr
 
 from app.adapters.github import GitHubApp, wire
 from app.ports import GitHubFailed, RateLimited, Refused, Repository, Unreachable
-from tests.contract.github_support import SetClock, app_key
+from tests.contract.github_support import app_key
+from tests.support.clock import TurnedClock
 
 HERE = Repository("octo/demo", 7)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -33,7 +34,7 @@ def answering(handler: Handler, private_key: SecretStr | None = None) -> GitHubA
 
     transport = httpx.MockTransport(answer)
     key = app_key() if private_key is None else private_key
-    return GitHubApp(7, [key], "http://github.test", SetClock(NOON), transport)
+    return GitHubApp(7, [key], "http://github.test", TurnedClock(NOON), transport)
 
 
 def token_until(end: datetime, value: str = TOKEN) -> httpx.Response:
@@ -174,7 +175,7 @@ async def test_an_answer_that_does_not_end_is_unreachable(monkeypatch: pytest.Mo
             raise AssertionError
 
     monkeypatch.setattr(wire, "MAX_CALL_SECONDS", 0.05)
-    github = GitHubApp(7, [app_key()], "http://github.test", SetClock(NOON), Endless())
+    github = GitHubApp(7, [app_key()], "http://github.test", TurnedClock(NOON), Endless())
     with pytest.raises(Unreachable, match="no complete answer"):
         await github.bot_login()
 
@@ -314,7 +315,7 @@ async def test_a_token_that_github_no_longer_takes_is_replaced_once() -> None:
             return httpx.Response(201, json={"id": 1, "html_url": "https://x", "body": "works"})
         return httpx.Response(401, json={"message": "Bad credentials"})
 
-    clock = SetClock(NOON)
+    clock = TurnedClock(NOON)
     github = GitHubApp(7, [app_key()], "http://g.test", clock, httpx.MockTransport(answer))
     await github.comment(HERE, 3, "works")
     assert used == ["ghs_first", "ghs_second"]
@@ -338,7 +339,9 @@ async def test_a_token_that_was_replaced_meanwhile_is_not_forgotten() -> None:
             await asyncio.wait_for(replaced.wait(), 10)
         return httpx.Response(401, json={"message": "Bad credentials"})
 
-    github = GitHubApp(7, [app_key()], "http://g.test", SetClock(NOON), httpx.MockTransport(answer))
+    github = GitHubApp(
+        7, [app_key()], "http://g.test", TurnedClock(NOON), httpx.MockTransport(answer)
+    )
     await asyncio.gather(github.delete_comment(HERE, 1), github.delete_comment(HERE, 2))
     assert issued == ["token-0", "token-1"]
 
@@ -346,7 +349,7 @@ async def test_a_token_that_was_replaced_meanwhile_is_not_forgotten() -> None:
 @pytest.mark.parametrize(("minutes", "requests"), [(50, 1), (51, 2)])
 async def test_a_token_handed_out_lives_for_ten_more_minutes(minutes: int, requests: int) -> None:
     asked: list[datetime] = []
-    clock = SetClock(NOON)
+    clock = TurnedClock(NOON)
 
     def answer(request: httpx.Request) -> httpx.Response:
         asked.append(clock.now())
@@ -354,13 +357,13 @@ async def test_a_token_handed_out_lives_for_ten_more_minutes(minutes: int, reque
 
     github = GitHubApp(7, [app_key()], "http://g.test", clock, httpx.MockTransport(answer))
     await asyncio.gather(*(github.token(HERE, "write") for _ in range(5)))
-    clock.advance(timedelta(minutes=minutes))
+    clock.turn(timedelta(minutes=minutes))
     await github.token(HERE, "write")
     assert len(asked) == requests
 
 
 async def test_a_token_that_ends_too_soon_is_not_handed_out() -> None:
-    clock = SetClock(NOON + timedelta(minutes=51))
+    clock = TurnedClock(NOON + timedelta(minutes=51))
     transport = httpx.MockTransport(lambda request: token_until(NOON + timedelta(hours=1)))
     github = GitHubApp(7, [app_key()], "http://g.test", clock, transport)
     with pytest.raises(Refused, match="clock"):
@@ -392,7 +395,7 @@ async def test_commits_are_the_bots_own(api_url: str, host: str) -> None:
             case _:
                 return httpx.Response(500)
 
-    github = GitHubApp(7, [app_key()], api_url, SetClock(NOON), httpx.MockTransport(answer))
+    github = GitHubApp(7, [app_key()], api_url, TurnedClock(NOON), httpx.MockTransport(answer))
     assert await github.bot_email() == f"99+squadron[bot]@{host}"
 
 

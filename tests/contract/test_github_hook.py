@@ -10,7 +10,8 @@ from pydantic import SecretStr
 from app.adapters.github import GitHubApp
 from app.githubbox.box import Box
 from app.ports import Hook, Refused
-from tests.contract.github_support import Judged, SetClock
+from tests.contract.github_support import Judged
+from tests.support.clock import TurnedClock
 
 LISTED = 103
 """More than fit on one page."""
@@ -21,7 +22,7 @@ async def test_failures_are_read_back_to_an_instant_and_asked_for_again(tmp_path
     for directory in (root, files):
         directory.mkdir()
     (files / "a.txt").write_text("a")
-    clock, url = SetClock(datetime.now(UTC)), "http://squadron.test/webhook"
+    clock, url = TurnedClock(datetime.now(UTC)), "http://squadron.test/webhook"
     nobody = httpx.MockTransport(lambda _: httpx.Response(202))
     box = Box(root, webhook_secret="s", webhook_url=url, webhook_transport=nobody, clock=clock.now)
     async with box:
@@ -36,7 +37,7 @@ async def test_failures_are_read_back_to_an_instant_and_asked_for_again(tmp_path
             fault = {"kind": "unreachable", "event": "ping", "count": LISTED}
             (await tester.post("/_box/faults", json=fault)).raise_for_status()
             for _ in range(LISTED):
-                clock.advance(timedelta(seconds=1))
+                clock.turn(timedelta(seconds=1))
                 (await tester.post("/_box/ping", json={})).raise_for_status()
 
         found = await hook.failed(began, 1_000)

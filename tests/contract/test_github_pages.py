@@ -14,7 +14,8 @@ from app.adapters.github import GitHubApp
 from app.githubbox.box import Box
 from app.githubbox.state import CheckRun, Json, Role
 from app.ports import CheckText, Repository
-from tests.contract.github_support import Judged, SetClock
+from tests.contract.github_support import Judged
+from tests.support.clock import TurnedClock
 from tests.support.github import git
 
 MANY: Final = 101
@@ -72,7 +73,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 async def crowd(tmp_path: Path, source: Path) -> AsyncIterator[Crowd]:
-    clock = SetClock(datetime.now(UTC))
+    clock = TurnedClock(datetime.now(UTC))
     async with Box(tmp_path, webhook_secret="s", clock=clock.now) as box:
         box.add_user("ada", "admin")
         demo = await box.add_repository("octo/demo", source)

@@ -13,7 +13,8 @@ from app.adapters.github.registration import APP_EVENTS, APP_PERMISSIONS
 from app.adapters.github.standing import Installation, Standing, standing
 from app.githubbox.box import Box
 from app.ports import RateLimited, Unreachable
-from tests.contract.github_support import Judged, SetClock, app_key
+from tests.contract.github_support import Judged, app_key
+from tests.support.clock import TurnedClock
 
 
 @dataclass
@@ -21,7 +22,7 @@ class World:
     """A box with one repository, and who asks it."""
 
     box: Box
-    clock: SetClock
+    clock: TurnedClock
 
     async def stands(self, *keys: SecretStr) -> Standing:
         asked = keys or (SecretStr(self.box.identity.private_key_pem.decode()),)
@@ -37,7 +38,7 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
-    clock = SetClock(datetime.now(UTC).replace(microsecond=0))
+    clock = TurnedClock(datetime.now(UTC).replace(microsecond=0))
     (tmp_path / "box").mkdir()
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo/README.md").write_text("# Demo\n")

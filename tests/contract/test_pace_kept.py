@@ -10,8 +10,9 @@ from app.adapters.github import GitHubApp
 from app.adapters.store.pacing import SqlPacing
 from app.core.effects.pacing import WRITES
 from app.ports import CheckText, Paced, RateLimited, Repository
-from tests.contract.github_support import SetClock, app_key
+from tests.contract.github_support import app_key
 from tests.contract.store_support import NOON, World
+from tests.support.clock import TurnedClock
 
 HERE, THERE, ELSEWHERE = (
     Repository("octo/demo", 7),
@@ -58,19 +59,19 @@ def wire() -> Wire:
 
 
 @pytest.fixture
-def clock() -> SetClock:
-    return SetClock(NOON)
+def clock() -> TurnedClock:
+    return TurnedClock(NOON)
 
 
 @pytest.fixture
-def github(world: World, wire: Wire, clock: SetClock) -> GitHubApp:
+def github(world: World, wire: Wire, clock: TurnedClock) -> GitHubApp:
     pacing = SqlPacing(world.writer, limited=True)
     url = "https://api.github.com"
     return GitHubApp(7, [app_key()], url, clock, httpx.MockTransport(wire), pacing)
 
 
 async def test_a_flood_is_put_off_before_it_is_sent_and_what_is_urgent_goes_first(
-    github: GitHubApp, wire: Wire, clock: SetClock
+    github: GitHubApp, wire: Wire, clock: TurnedClock
 ) -> None:
     for _ in range(ROUTINE):
         await github.edit_comment(HERE, 1, "progress")
@@ -82,12 +83,12 @@ async def test_a_flood_is_put_off_before_it_is_sent_and_what_is_urgent_goes_firs
     await github.urgently().change_check(THERE, 1, check)
     await github.edit_comment(ELSEWHERE, 1, "an installation of its own")
     assert len(wire.writes) == ROUTINE + 2
-    clock.advance(timedelta(seconds=3))
+    clock.turn(timedelta(seconds=3))
     await github.edit_comment(HERE, 1, "progress")
 
 
 async def test_a_limit_that_one_write_meets_stops_all_writers_of_the_installation(
-    github: GitHubApp, wire: Wire, clock: SetClock
+    github: GitHubApp, wire: Wire, clock: TurnedClock
 ) -> None:
     wire.limited = True
     with pytest.raises(RateLimited):
@@ -102,5 +103,5 @@ async def test_a_limit_that_one_write_meets_stops_all_writers_of_the_installatio
         "/repos/octo/demo/issues/1/comments",
         "/repos/else/demo/issues/1/comments",
     ]
-    clock.advance(timedelta(seconds=90))
+    clock.turn(timedelta(seconds=90))
     await github.comment(THERE, 1, "now")

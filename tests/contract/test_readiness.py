@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.web.readiness import HOLDS_FOR, Readiness
-from tests.contract.github_support import SetClock
 from tests.contract.store_support import World, heard
+from tests.support.clock import TurnedClock
 
 
 class Disk:
@@ -32,21 +32,21 @@ def disk_of(world: World, disk: Disk) -> AbstractContextManager[None]:
 
 
 async def test_it_is_ready_exactly_while_what_a_delivery_takes_is_kept(world: World) -> None:
-    clock = SetClock()
+    clock = TurnedClock()
     readiness = Readiness(world.store, clock, lambda: "")
     disk = Disk()
     with disk_of(world, disk):
         assert await readiness.why_not() == ""
         disk.is_full = True
-        clock.advance(HOLDS_FOR)
+        clock.turn(HOLDS_FOR)
         assert "the disk is full" in await readiness.why_not()
         disk.is_full = False
-        clock.advance(HOLDS_FOR)
+        clock.turn(HOLDS_FOR)
         assert await readiness.why_not() == ""
 
 
 async def test_whoever_asks_again_at_once_makes_it_write_nothing(world: World) -> None:
-    clock = SetClock()
+    clock = TurnedClock()
     readiness = Readiness(world.store, clock, lambda: "")
     disk = Disk()
     with disk_of(world, disk):
@@ -56,18 +56,18 @@ async def test_whoever_asks_again_at_once_makes_it_write_nothing(world: World) -
 
 
 async def test_a_clock_that_was_set_back_does_not_make_an_answer_last(world: World) -> None:
-    clock = SetClock()
+    clock = TurnedClock()
     readiness = Readiness(world.store, clock, lambda: "")
     disk = Disk()
     with disk_of(world, disk):
         assert await readiness.why_not() == ""
         disk.is_full = True
-        clock.advance(timedelta(hours=-1))
+        clock.set_back(timedelta(hours=1))
         assert await readiness.why_not() != ""
 
 
 async def test_a_dispatcher_that_ended_is_told_before_anything_is_tried(world: World) -> None:
-    readiness = Readiness(world.store, SetClock(), lambda: "the dispatcher has ended")
+    readiness = Readiness(world.store, TurnedClock(), lambda: "the dispatcher has ended")
     disk = Disk()
     with disk_of(world, disk):
         assert await readiness.why_not() == "the dispatcher has ended"

@@ -22,7 +22,7 @@ from app.bootstrap import CannotServe, build
 from app.config.settings import load_settings
 from app.ports import Refused
 from app.services.intake.intake import Intake, RefusedDelivery
-from tests.contract.github_support import SetClock
+from tests.support.clock import TurnedClock
 
 BODY = b'{"zen": "Keep it logically awesome."}'
 OLD, NEW, THIRD = b"old", b"new", b"third"
@@ -106,7 +106,7 @@ def _has_signed(name: str, token: str) -> bool:
 
 def the_app(book: KeyBook, *keys: SecretStr) -> GitHubApp:
     transport = httpx.MockTransport(book.answer)
-    return GitHubApp(7, keys, "http://github.test", SetClock(), transport)
+    return GitHubApp(7, keys, "http://github.test", TurnedClock(), transport)
 
 
 async def test_the_first_key_is_used_for_as_long_as_github_takes_it() -> None:

@@ -21,7 +21,7 @@ from app.config.variables import DEFAULT_API_URL
 from app.core.github.registration import LIFE, Begun, Order
 from app.githubbox.data import examples
 from app.ports import RateLimited, Refused, Unreachable
-from tests.contract.github_support import SetClock
+from tests.support.clock import TurnedClock
 
 CODE = "a180b1a3d263c81bc6441d7b990bae27d4c10679"
 APP = NewApp(7, "octo", "https://github.com/apps/squadron", SecretStr("KEY"), SecretStr("HOOK"))
@@ -29,7 +29,7 @@ EXAMPLE: dict[str, Any] = examples()["POST /app-manifests/{code}/conversions"]["
 
 
 def registration(
-    directory: Path, clock: SetClock, told: list[str], organization: str | None = None
+    directory: Path, clock: TurnedClock, told: list[str], organization: str | None = None
 ) -> Registration:
     """One whose GitHub always answers with the same App, and lets others run meanwhile."""
 
@@ -55,7 +55,7 @@ async def answered(here: Registration) -> httpx.Response:
 async def test_a_page_that_is_left_alone_ends_by_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    here = registration(tmp_path / "data", SetClock(), [])
+    here = registration(tmp_path / "data", TurnedClock(), [])
     with socket.create_server(("127.0.0.1", 0)) as listener:
         assert await served(here, listener, timedelta(seconds=0.2)) is None
     assert "The time is over. Nothing was written." in capsys.readouterr().err
@@ -63,9 +63,9 @@ async def test_a_page_that_is_left_alone_ends_by_itself(
 
 
 async def test_a_machine_that_slept_for_the_hour_takes_no_answer_any_more(tmp_path: Path) -> None:
-    clock, told = SetClock(), list[str]()
+    clock, told = TurnedClock(), list[str]()
     here = registration(tmp_path / "data", clock, told)
-    clock.advance(timedelta(hours=1))
+    clock.turn(timedelta(hours=1))
     answer = await answered(here)
     assert (answer.status_code, "An hour has passed" in answer.text) == (403, True)
     assert list((tmp_path / "data").iterdir()) == []
@@ -77,7 +77,7 @@ async def test_a_machine_that_slept_for_the_hour_takes_no_answer_any_more(tmp_pa
 
 async def test_an_answer_that_comes_twice_at_once_is_taken_once(tmp_path: Path) -> None:
     told = list[str]()
-    here = registration(tmp_path / "data", SetClock(), told)
+    here = registration(tmp_path / "data", TurnedClock(), told)
     answers = await asyncio.gather(*(answered(here) for _ in range(3)))
     assert sorted(answer.status_code for answer in answers) == [200, 409, 409]
     assert here.app == APP
@@ -86,18 +86,18 @@ async def test_an_answer_that_comes_twice_at_once_is_taken_once(tmp_path: Path) 
 
 async def test_an_app_of_somebody_else_is_not_kept(tmp_path: Path) -> None:
     told = list[str]()
-    here = registration(tmp_path / "data", SetClock(), told, organization="acme")
+    here = registration(tmp_path / "data", TurnedClock(), told, organization="acme")
     assert (await answered(here)).status_code == 500
     assert here.over.is_set() and here.app is None
     assert "belongs to octo, not to acme" in told[0]
     assert list((tmp_path / "data").iterdir()) == []
-    same = registration(tmp_path / "data", SetClock(), told, organization="OCTO")
+    same = registration(tmp_path / "data", TurnedClock(), told, organization="OCTO")
     assert (await answered(same)).status_code == 200
 
 
 async def test_secrets_that_cannot_be_kept_are_told_with_a_way_out(tmp_path: Path) -> None:
     told = list[str]()
-    here = registration(tmp_path / "data", SetClock(), told)
+    here = registration(tmp_path / "data", TurnedClock(), told)
     (tmp_path / "data").rmdir()
     answer = await answered(here)
     assert answer.status_code == 500
@@ -144,7 +144,7 @@ Answer = Callable[[httpx.Request], httpx.Response]
 
 
 async def converted(answer: Answer, api_url: str = DEFAULT_API_URL) -> NewApp:
-    return await convert(CODE, api_url, SetClock(), httpx.MockTransport(answer))
+    return await convert(CODE, api_url, TurnedClock(), httpx.MockTransport(answer))
 
 
 async def test_an_enterprise_server_is_asked_at_its_own_address() -> None:

@@ -1,7 +1,7 @@
 """Brakes in the database: one a place, lifted once, remembered for a while."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import timedelta
 
 import pytest
 
@@ -10,6 +10,7 @@ from app.core.rules.brakes import Brake, Place
 from app.ports import Work, WorkKind
 from app.services.moves.brakes import BrakeWatch
 from tests.contract.store_support import NOON, World, later
+from tests.support.clock import TurnedClock
 
 EVERYTHING, HERE = Place.everything(), Place.repository("octo/demo")
 BRAKE = Brake(EVERYTHING, "ada", NOON, "a leak")
@@ -67,21 +68,11 @@ class Queue:
         self.ids.append(work.id)
 
 
-class At:
-    """A clock that stands."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-
-    def now(self) -> datetime:
-        return later(self.seconds)
-
-
 async def test_who_watches_sees_a_brake_and_sets_a_pass_in_motion_when_it_is_lifted(
     world: World,
 ) -> None:
     """Also one that was on for less than a look."""
-    queue, clock, agent = Queue(), At(0), await world.an_active()
+    queue, clock, agent = Queue(), TurnedClock(later(0)), await world.an_active()
     watch = BrakeWatch(world.store, queue, clock)
     await world.store.put_brake_on(replace(BRAKE, place=Place.installation(77)))
     await watch.look()
@@ -90,7 +81,7 @@ async def test_who_watches_sees_a_brake_and_sets_a_pass_in_motion_when_it_is_lif
     for brake in (BRAKE, replace(BRAKE, place=Place.repository("octo/other"))):
         await world.store.put_brake_on(replace(brake, since=later(1)))
     await world.store.lift_brake(EVERYTHING, "ada", later(1.5))
-    clock.seconds = 2
+    clock.turn(timedelta(seconds=2))
     for _ in range(2):
         await watch.look()
         assert not watch.holds(agent)
@@ -98,6 +89,6 @@ async def test_who_watches_sees_a_brake_and_sets_a_pass_in_motion_when_it_is_lif
     other = BrakeWatch(world.store, again := Queue(), clock)
     await other.look()
     assert again.ids == queue.ids, "every process names the same pass alike"
-    clock.seconds = 100
+    clock.turn(timedelta(seconds=98))
     await other.look()
     assert again.ids == queue.ids

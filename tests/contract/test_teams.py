@@ -14,7 +14,8 @@ from app.adapters.github import GitHubApp
 from app.githubbox.box import Box
 from app.githubbox.identity import DEFAULT_PERMISSIONS
 from app.ports import Refused, Repository
-from tests.contract.github_support import Judged, SetClock
+from tests.contract.github_support import Judged
+from tests.support.clock import TurnedClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ async def a_world(root: Path, permissions: dict[str, str]) -> AsyncIterator[Worl
     (root / "box").mkdir()
     (root / "seed").mkdir()
     (root / "seed" / "a.txt").write_text("a\n")
-    clock = SetClock(datetime.now(UTC))
+    clock = TurnedClock(datetime.now(UTC))
     async with Box(
         root / "box", webhook_secret="s", clock=clock.now, permissions=permissions
     ) as box:

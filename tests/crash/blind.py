@@ -3,30 +3,39 @@
 Reconciliation looks for doubles with the same look-ups, so it removes none either.
 """
 
-from collections.abc import Sequence
+import re
+from typing import Final
 
-from app import bootstrap
-from app.adapters.github import GitHubApp
-from app.cli.main import main
-from app.core.effects.check_run import CheckRun
-from app.ports import Posted, Repository
+import httpx
+
+from app.bootstrap import Adapters
+from tests.support.program import squadron
+
+COMMENTS: Final = re.compile(r"/repos/[^/]+/[^/]+/issues/\d+/comments")
+ISSUES: Final = re.compile(r"/repos/[^/]+/[^/]+/issues")
+CHECKS: Final = re.compile(r"/repos/[^/]+/[^/]+/commits/[^/]+/check-runs")
 
 
-class Blind(GitHubApp):
+def looks_for_marks(request: httpx.Request) -> bool:
+    """Whether the App asks what it has written itself."""
+    path, asked = request.url.path, request.url.params
+    return request.method == "GET" and (
+        COMMENTS.fullmatch(path) is not None
+        or (ISSUES.fullmatch(path) is not None and "creator" in asked and "labels" in asked)
+        or (CHECKS.fullmatch(path) is not None and "app_id" in asked)
+    )
+
+
+class Blind(httpx.AsyncHTTPTransport):
     """GitHub, as somebody sees it who looks for nothing before writing."""
 
-    async def comments(self, repository: Repository, number: int, marker: str) -> Sequence[Posted]:
-        return []
-
-    async def marked_issues(
-        self, repository: Repository, label: str, marker: str
-    ) -> Sequence[Posted]:
-        return []
-
-    async def checks(self, repository: Repository, sha: str, name: str) -> Sequence[CheckRun]:
-        return []
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if not looks_for_marks(request):
+            return await super().handle_async_request(request)
+        is_of_checks = CHECKS.fullmatch(request.url.path) is not None
+        nothing = {"total_count": 0, "check_runs": []} if is_of_checks else []
+        return httpx.Response(200, json=nothing, request=request)
 
 
 if __name__ == "__main__":
-    setattr(bootstrap, GitHubApp.__name__, Blind)
-    main()
+    squadron(Adapters(github=Blind()))

@@ -5,9 +5,9 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-from app import bootstrap
 from app.adapters.sandbox import Egress
-from app.cli.main import main
+from app.bootstrap import Adapters
+from tests.support.program import squadron
 
 PORT: Final = "LOCAL_INTERNET_PORT"
 """The environment variable that says where all the hosts listen."""
@@ -27,5 +27,4 @@ def _local(hosts: tuple[str, ...]) -> Egress:
 
 
 if __name__ == "__main__":
-    bootstrap.Egress = _local  # type: ignore[assignment,attr-defined]
-    main()
+    squadron(Adapters(egress=_local))

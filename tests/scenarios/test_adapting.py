@@ -98,7 +98,7 @@ def house(
         service = build(load_settings(environment))
         stack.callback(service.database.dispose)
         stack.callback(service.writer.close)
-        stack.callback(service.engine.stop, 0)
+        stack.callback(lambda: asyncio.run(service.engine.stop(0)))
         yield github, service, environment
         github.check_contract()
 

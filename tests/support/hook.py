@@ -27,8 +27,8 @@ from app.core.text.redact import Redactor
 from app.ports import CheckoutOrder, ModelRequest, ModelUsage, ToolCall, ToolResult, Workspace
 from app.services.segment.gate import BreakerGate
 from tests.contract.git_remote import REPOSITORY, serving, workspaces
-from tests.contract.github_support import SetClock
 from tests.contract.store_support import NOON, World, a_new_agent
+from tests.support.clock import TurnedClock
 
 MODEL = "openai:scripted"
 PRICES: Mapping[str, Price] = {"scripted": Price(Decimal(1), Decimal(1))}
@@ -42,7 +42,7 @@ class Hook:
     """An agent at work: what it asks, what comes of it, and the deaths of its process."""
 
     def __init__(
-        self, world: World, clock: SetClock, agent: Agent, workspace: Workspace, directory: Path
+        self, world: World, clock: TurnedClock, agent: Agent, workspace: Workspace, directory: Path
     ) -> None:
         """For an agent whose segment runs; `gate` is there after `starts`."""
         self.clock = clock
@@ -83,7 +83,7 @@ class Hook:
 
     def waits(self, seconds: float) -> None:
         """Time passes."""
-        self.clock.advance(timedelta(seconds=seconds))
+        self.clock.turn(timedelta(seconds=seconds))
 
     async def log(self) -> list[AgentEvent]:
         """What is in the database."""
@@ -234,7 +234,7 @@ def starting(world: World, clone: Clone) -> Start:
         assert created is not None
         agent = await world.store.begin_segment(created.id, 0, "worker-1", NOON)
         assert agent is not None
-        hook = Hook(world, SetClock(NOON), agent, *clone)
+        hook = Hook(world, TurnedClock(NOON), agent, *clone)
         await hook.starts()
         return hook
 

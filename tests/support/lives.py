@@ -172,7 +172,7 @@ async def live(directory: Path, slots: int, lives: int, seed: int) -> None:
     store = SqlStore(database, writer, engine.enqueue_with)
     with (directory / f"slots-{starts}.log").open("w", encoding="utf-8") as log:
         all_lives = Lives(store, slots, seed, log)
-        await asyncio.to_thread(engine.start, {WorkKind.SEGMENT: all_lives.run})
+        await engine.start({WorkKind.SEGMENT: all_lives.run})
         await create(store, range(1, lives + 1))
         people = asyncio.create_task(all_lives.people())
         await until_ended(store)
@@ -181,7 +181,7 @@ async def live(directory: Path, slots: int, lives: int, seed: int) -> None:
         people.cancel()
         with suppress(asyncio.CancelledError):
             await people
-        await asyncio.to_thread(engine.stop, 5)
+        await engine.stop(5)
     writer.close()
     database.dispose()
 

@@ -1,8 +1,34 @@
-"""`squadron` for which the box is GitHub's own: the limits on content hold, so it keeps a pace."""
+"""`squadron` for which the box is GitHub's own: the limits on content hold, so it keeps a pace.
 
-from app import bootstrap
-from app.cli.main import main
+It is told that its GitHub is api.github.com, and the network leads to the box.
+"""
+
+import os
+from typing import Final
+
+import httpx
+
+from app.bootstrap import Adapters
+from tests.support.program import squadron
+
+GITHUB: Final = "https://api.github.com"
+
+
+class LeadsToTheBox(httpx.AsyncHTTPTransport):
+    """A network in which the box answers for GitHub."""
+
+    def __init__(self, box: httpx.URL) -> None:
+        super().__init__()
+        self._box = box
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        request.url = request.url.copy_with(
+            scheme=self._box.scheme, host=self._box.host, port=self._box.port
+        )
+        return await super().handle_async_request(request)
+
 
 if __name__ == "__main__":
-    vars(bootstrap)["is_limited"] = lambda host: True
-    main()
+    box = os.environ["SQUADRON_GITHUB_API_URL"]
+    os.environ["SQUADRON_GITHUB_API_URL"] = GITHUB
+    squadron(Adapters(github=LeadsToTheBox(httpx.URL(box))))

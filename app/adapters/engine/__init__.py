@@ -1,12 +1,13 @@
 """The durable engine: DBOS Transact on the store's database. Nothing else imports dbos."""
 
-from app.adapters.engine.durable import DurableEngine, Handler
+from app.adapters.engine.durable import DurableEngine
 from app.adapters.engine.membership import (
     AlreadyRunning,
     ClusterMembership,
     Membership,
     SingleProcess,
 )
+from app.adapters.engine.running import Handler, RunningEngine
 
 __all__ = [
     "AlreadyRunning",
@@ -14,5 +15,6 @@ __all__ = [
     "DurableEngine",
     "Handler",
     "Membership",
+    "RunningEngine",
     "SingleProcess",
 ]

@@ -8,7 +8,7 @@ therefore repeatable. Traps and measurements: `facts/engine.md`.
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
@@ -16,9 +16,8 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
 
 from app.adapters.engine.membership import Membership
+from app.adapters.engine.running import Handler
 from app.ports import Work, WorkKind
-
-Handler = Callable[[Work], Awaitable[None]]
 
 APP_VERSION: Final = "squadron-1"
 """Pinned: with a version that follows the source, any edit would strand running agents."""
@@ -66,7 +65,7 @@ async def squadron_work(kind: str, work_id: str, subject: str, segment: int) -> 
 
 
 class DurableEngine:
-    """`ports.Engine` on DBOS. One per process: DBOS keeps its registry in the module."""
+    """`RunningEngine` on DBOS. One per process: DBOS keeps its registry in the module."""
 
     def __init__(
         self,
@@ -90,11 +89,12 @@ class DurableEngine:
         """This process's name, unique per start."""
         return self._membership.worker
 
-    def start(self, handlers: Mapping[WorkKind, Handler]) -> None:
-        """Migrate the engine's tables, recover this executor's own work, take from the queues.
+    async def start(self, handlers: Mapping[WorkKind, Handler]) -> None:
+        """Migrate the engine's tables, recover this executor's own work, take from the queues."""
+        await asyncio.to_thread(self._start, handlers)
 
-        Blocks for about a second; call it from a thread.
-        """
+    def _start(self, handlers: Mapping[WorkKind, Handler]) -> None:
+        """Takes about a second."""
         _handlers.clear()
         _handlers.update(handlers)
         DBOS(
@@ -123,8 +123,11 @@ class DurableEngine:
         self._membership.watch(self._take_over)
         self._launched.set()
 
-    def stop(self, within_seconds: int) -> None:
-        """Take nothing new, let running work end for at most `within_seconds`. Blocks."""
+    async def stop(self, within_seconds: int) -> None:
+        """Take nothing new, let running work end for at most `within_seconds`."""
+        await asyncio.to_thread(self._stop, within_seconds)
+
+    def _stop(self, within_seconds: int) -> None:
         self._launched.clear()
         DBOS.destroy(workflow_completion_timeout_sec=within_seconds)
         self._membership.leave()
@@ -167,31 +170,26 @@ class DurableEngine:
             log.warning("taking over %d pieces of work of %s", len(queues), dead_worker)
         _queue_again(queues)
 
-    def forget_finished(self, before: datetime) -> int:
+    async def forget_finished(self, before: datetime) -> int:
         """Delete the records of work that ended before an instant; how many, bounded.
 
         Their ids could be used again afterwards; nothing does, since the registry has moved on.
         """
-        finished = DBOS.list_workflows(
-            status=["SUCCESS", "ERROR", "CANCELLED"],
-            completed_before=before.isoformat(),
-            limit=MOST_FORGOTTEN_AT_ONCE,
-            load_input=False,
-            load_output=False,
-        )
-        DBOS.delete_workflows([workflow.workflow_id for workflow in finished])
-        return len(finished)
+        return await asyncio.to_thread(_forget_finished, before)
 
     def workers_with_pending_work(self) -> set[str]:
         """Names of executors that own running work, for the sweep of dead workers."""
         pending = DBOS.list_workflows(status="PENDING", load_input=False, load_output=False)
         return {workflow.executor_id for workflow in pending if workflow.executor_id}
 
-    def sweep(self) -> None:
+    async def sweep(self) -> None:
         """Find work that nobody performs and queue it again: its process is gone (PostgreSQL; on
         SQLite the next start finds it), or the engine could not record how it ended, since the
         database took nothing. Such work would count as running until the next start, and would
         keep its place among those that run at once."""
+        await asyncio.to_thread(self._sweep)
+
+    def _sweep(self) -> None:
         for worker in self.workers_with_pending_work() - {self._membership.executor_id}:
             self._membership.take_over(worker)
         self._queue_missed_again()
@@ -205,6 +203,18 @@ class DurableEngine:
             log.warning("nobody performs %d pieces of work: they are queued again", len(lost))
         _queue_again(lost)
         self._missed = missed - lost.keys()
+
+
+def _forget_finished(before: datetime) -> int:
+    finished = DBOS.list_workflows(
+        status=["SUCCESS", "ERROR", "CANCELLED"],
+        completed_before=before.isoformat(),
+        limit=MOST_FORGOTTEN_AT_ONCE,
+        load_input=False,
+        load_output=False,
+    )
+    DBOS.delete_workflows([workflow.workflow_id for workflow in finished])
+    return len(finished)
 
 
 def _queues_of_pending(worker: str) -> dict[str, str]:

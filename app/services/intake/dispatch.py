@@ -9,7 +9,7 @@ from app.core.agents.lifecycle import LIVE
 from app.core.github.hints import read
 from app.core.steering.concerns import concerns
 from app.core.text.unicode import read_json
-from app.ports import Delivery, Exclusive, Store, StoreUnavailable, Work
+from app.ports import Clock, Delivery, Exclusive, Store, StoreUnavailable, Work
 
 ACCESS_EVENTS: Final = frozenset({"installation", "installation_repositories", "repository"})
 """The App is let in somewhere, or is not any more, or a repository has moved: who may work, and
@@ -27,9 +27,10 @@ log = logging.getLogger("squadron.dispatch")
 class Dispatcher:
     """One loop for the whole cluster at a time; a batch that was cut off is looked at again."""
 
-    def __init__(self, store: Store, exclusive: Exclusive) -> None:
+    def __init__(self, store: Store, exclusive: Exclusive, clock: Clock) -> None:
         self._store = store
         self._exclusive = exclusive
+        self._clock = clock
         self._came = asyncio.Event()
 
     def notify(self) -> None:
@@ -44,11 +45,11 @@ class Dispatcher:
                 looked_at = await self.drain()
             except StoreUnavailable as error:
                 log.error("inbox unavailable: %s", error)
-                await asyncio.sleep(UNAVAILABLE_SECONDS)
+                await self._clock.sleep(UNAVAILABLE_SECONDS)
                 continue
             except Exception:  # whatever it is: a dispatcher that ends would strand every delivery
                 log.exception("the inbox could not be drained; trying again")
-                await asyncio.sleep(UNAVAILABLE_SECONDS)
+                await self._clock.sleep(UNAVAILABLE_SECONDS)
                 continue
             if looked_at < BATCH:
                 await self._wait()
@@ -66,11 +67,11 @@ class Dispatcher:
 
     async def _wait(self) -> None:
         try:
-            async with asyncio.timeout(IDLE_SECONDS):
+            async with self._clock.timeout(IDLE_SECONDS):
                 await self._came.wait()
         except TimeoutError:
             return
-        await asyncio.sleep(GATHER_SECONDS)
+        await self._clock.sleep(GATHER_SECONDS)
 
 
 def _sorted(

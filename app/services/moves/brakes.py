@@ -87,7 +87,7 @@ class BrakeWatch:
                 await self.look()
             except Exception:  # whatever it is: who does not look any more does not brake either
                 log.exception("cannot look for brakes; those that were known stay on")
-            await asyncio.sleep(LOOK_SECONDS)
+            await self._clock.sleep(LOOK_SECONDS)
 
 
 class Braking:

@@ -260,7 +260,7 @@ class Segment:
                 if no_access(error) is not None:
                     raise
                 log.warning("not ready: %s", error, extra={"agent": str(self._agent.id)})
-                await asyncio.sleep(pause)
+                await self._world.clock.sleep(pause)
         return await ask()
 
     async def _open(self, order: CheckoutOrder, checkout: Checkout) -> Session:

@@ -36,6 +36,7 @@ from app.services.segment.supervision import (
     Stretch,
     reason_to_stop,
 )
+from app.services.waiting import wait_for_all
 from app.services.world import World
 
 CLOSE_SECONDS: Final = 30.0
@@ -89,11 +90,12 @@ class Children:
         """Stop what still works, and settle what could not settle itself. Bounded."""
         self._is_ending = True
         if self._at_work:
-            _, late = await asyncio.wait(self._at_work, timeout=self._wrap_up_seconds())
+            clock = self._place.world.clock
+            late = await wait_for_all(clock, {*self._at_work}, self._wrap_up_seconds())
             for work in late:
                 work.cancel()
             if late:
-                await asyncio.wait(late, timeout=CLOSE_SECONDS)
+                await wait_for_all(clock, late, CLOSE_SECONDS)
         counters = self._gate.counters
         if counters.children:
             sub_agents = self._place.sub_agents

@@ -39,6 +39,7 @@ from app.ports import (
 )
 from app.services.failures import no_access
 from app.services.segment.gate import BreakerGate
+from app.services.waiting import wait_for_all
 
 RUNNING_TOOL_SECONDS: Final = 660.0
 """A pause lets running tools end; none may take longer."""
@@ -284,9 +285,10 @@ class Stretch:
 
     async def _watch(self) -> Stop:
         """The timer of this agent: sees deadlines, lost ownership and whatever else stops it."""
-        next_tick, next_progress, waited = TICK_SECONDS, PROGRESS_SECONDS, 0.0
-        next_look = LOOK_SECONDS
+        next_tick, next_progress, next_look = TICK_SECONDS, PROGRESS_SECONDS, LOOK_SECONDS
+        began = self._clock.monotonic()
         while True:
+            waited = self._clock.monotonic() - began
             await self._setting.look()
             if (stop := reason_to_stop(self._gate, self._setting)) is not None:
                 return stop
@@ -304,9 +306,7 @@ class Stretch:
             if waited >= next_progress:
                 next_progress = waited + PROGRESS_SECONDS
                 await self._setting.progress(int(waited))
-            pause = min(left, WATCH_SECONDS)
-            await asyncio.sleep(pause)
-            waited += pause
+            await self._clock.sleep(min(left, WATCH_SECONDS))
 
     async def _stop(self, why: Stop, work: "asyncio.Task[Result | Halted]") -> Result:
         """Let running tools end and the agent summarise, both within one bound."""
@@ -330,12 +330,12 @@ class Stretch:
     async def _within(self, seconds: float, words: Coroutine[object, object, str]) -> str:
         """What is said in time; when something else stops the agent, that is sooner."""
         saying = asyncio.create_task(words)
-        next_look, waited = LOOK_SECONDS, 0.0
+        next_look, waited, began = LOOK_SECONDS, 0.0, self._clock.monotonic()
         try:
             while not saying.done() and waited < seconds:
                 pause = min(seconds - waited, WATCH_SECONDS)
-                await asyncio.wait({saying}, timeout=pause)
-                waited += pause
+                await wait_for_all(self._clock, {saying}, pause)
+                waited = self._clock.monotonic() - began
                 if waited >= next_look:
                     next_look = waited + LOOK_SECONDS
                     await self._gate.look()

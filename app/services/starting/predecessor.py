@@ -1,6 +1,5 @@
 """What can speak against a start: a role that cannot work, an agent before that was stopped."""
 
-import asyncio
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -42,7 +41,7 @@ async def when_stopped(world: World, agent: Agent) -> Agent:
     for _ in range(MOST_LOOKS):
         if not agent.is_being_stopped:
             break
-        await asyncio.sleep(LOOK_AGAIN_SECONDS)
+        await world.clock.sleep(LOOK_AGAIN_SECONDS)
         agent = await world.store.agent(agent.id) or agent
     return agent
 

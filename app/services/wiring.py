@@ -1,0 +1,189 @@
+"""How the services are joined: each is made once, of the world and of those it stands on.
+
+The order is that of the layers, lowest first. What a service needs it is given by name.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import NamedTuple
+
+from app.ports import Work, WorkKind
+from app.services.commands.answers import Hearing
+from app.services.commands.hear import Commanding
+from app.services.commands.obey import Obeying
+from app.services.commands.raise_limits import Raising
+from app.services.configuration.adapting import Adapting
+from app.services.configuration.broken_issue import ConfigTrouble
+from app.services.configuration.moved_repositories import Moving
+from app.services.configuration.plans import Plans
+from app.services.configuration.pull_request_check import ConfigReviews
+from app.services.drain import Drain
+from app.services.effects.needs_human import NeedsHuman
+from app.services.effects.publisher import Publisher
+from app.services.guard import Guard
+from app.services.handlers.delivery import Routing
+from app.services.handlers.effects import Publishing
+from app.services.handlers.reconciliation import Reconciliation
+from app.services.handlers.redelivery import Redelivery
+from app.services.handlers.segment import Segments
+from app.services.money.alerts import Alerting
+from app.services.money.funding import Money
+from app.services.moves.brakes import BrakeWatch, Braking
+from app.services.moves.closing import Closing
+from app.services.moves.providers import Providers
+from app.services.moves.room import Room
+from app.services.moves.stopping import Stopping
+from app.services.reconciling.needs_human import NeedsHumanTurns
+from app.services.reconciling.repository import Looking
+from app.services.reconciling.reviews import Judging
+from app.services.segment.attempt import Stops
+from app.services.segment.open_issue import Opening
+from app.services.segment.sub_agent_rows import SubAgents
+from app.services.starting.put_off import WaitingStarts
+from app.services.starting.start import Starting
+from app.services.starting.taken_back import NotBegun
+from app.services.starting.trust import Trusting
+from app.services.steering.access import Access
+from app.services.steering.blockers import Blockers
+from app.services.steering.feedback import Feedback
+from app.services.steering.ownership import Overriding
+from app.services.steering.pull_request_ended import PullRequestEnds
+from app.services.steering.taken_away import EndsByPeople
+from app.services.world import World
+
+Handler = Callable[[Work], Awaitable[None]]
+
+
+class Services(NamedTuple):
+    """What is reached from outside."""
+
+    handlers: Mapping[WorkKind, Handler]
+    """What is done for each kind of work."""
+    raising: Raising
+    """For the API."""
+
+
+def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
+    """All services of one process."""
+    # Configuration, and what agents may spend
+    guard = Guard()
+    moving = Moving(world, guard)
+    plans = Plans(world, moving=moving)
+    alerting = Alerting(world)
+    money = Money(world, alerting=alerting, plans=plans)
+
+    # Moves: the only ones that change what state an agent is in
+    closing = Closing(world, money=money)
+    stopping = Stopping(world, closing=closing)
+    braking = Braking(world, closing=closing)
+    room = Room(world, closing=closing)
+    providers = Providers(world, closing=closing, alerting=alerting)
+
+    # Effects: what people see on GitHub
+    publisher = Publisher(world)
+    needs_human = NeedsHuman(world)
+
+    # Starts
+    trusting = Trusting(world, plans=plans)
+    starting = Starting(world, plans=plans, money=money, trusting=trusting, moving=moving)
+
+    # Steering: what GitHub's state says about an agent that is there
+    blockers = Blockers(world, closing=closing)
+    access = Access(world, closing=closing, stopping=stopping, guard=guard)
+    feedback = Feedback(world, starting=starting, closing=closing)
+    overriding = Overriding(world, plans=plans, starting=starting)
+    pull_request_ends = PullRequestEnds(world, closing=closing)
+    ends_by_people = EndsByPeople(
+        world,
+        closing=closing,
+        overriding=overriding,
+        pull_request_ends=pull_request_ends,
+        blockers=blockers,
+        needs_human=needs_human,
+    )
+
+    # Commands: what people say
+    raising = Raising(world, starting=starting, money=money)
+    obeying = Obeying(
+        world,
+        starting=starting,
+        closing=closing,
+        raising=raising,
+        not_begun=NotBegun(world),
+        feedback=feedback,
+    )
+    commanding = Commanding(world, starting=starting, obeying=obeying)
+    hearing = Hearing(world, starting=starting, closing=closing, commanding=commanding)
+
+    # Both what a delivery tells and what a pass finds
+    config_trouble = ConfigTrouble(world, plans=plans)
+    config_reviews = ConfigReviews(world, plans=plans)
+    sub_agents = SubAgents(world, plans=plans, money=money)
+
+    segments = Segments(
+        world,
+        closing=closing,
+        stopping=stopping,
+        publisher=publisher,
+        sub_agents=sub_agents,
+        braking=braking,
+        room=room,
+        providers=providers,
+        stops=Stops(drain, brakes),
+        opening=Opening(world),
+        feedback=feedback,
+    )
+    deliveries = Routing(
+        world,
+        starting=starting,
+        ends_by_people=ends_by_people,
+        pull_request_ends=pull_request_ends,
+        commanding=commanding,
+        hearing=hearing,
+        feedback=feedback,
+        config_reviews=config_reviews,
+        config_trouble=config_trouble,
+    )
+    looking = Looking(
+        world,
+        closing=closing,
+        pull_request_ends=pull_request_ends,
+        blockers=blockers,
+        overriding=overriding,
+        starting=starting,
+        plans=plans,
+        config_trouble=config_trouble,
+        config_reviews=config_reviews,
+        hearing=hearing,
+        feedback=feedback,
+        access=access,
+        guard=guard,
+    )
+    reconciliation = Reconciliation(
+        world,
+        closing=closing,
+        stopping=stopping,
+        waiting_starts=WaitingStarts(world, starting=starting, guard=guard),
+        publisher=publisher,
+        money=money,
+        alerting=alerting,
+        sub_agents=sub_agents,
+        adapting=Adapting(world, plans=plans, guard=guard),
+        needs_human=NeedsHumanTurns(world, needs_human=needs_human, guard=guard),
+        judging=Judging(world, feedback=feedback, guard=guard),
+        access=access,
+        looking=looking,
+        braking=braking,
+        room=room,
+        providers=providers,
+        moving=moving,
+        drain=drain,
+        guard=guard,
+    )
+    handlers: Mapping[WorkKind, Handler] = {
+        WorkKind.DELIVERY: deliveries.handle,
+        WorkKind.SEGMENT: segments.run,
+        WorkKind.EFFECTS: Publishing(world, publisher=publisher, feedback=feedback).handle,
+        WorkKind.RECONCILIATION: reconciliation.handle,
+        WorkKind.REDELIVERY: Redelivery(world).handle,
+    }
+    return Services(handlers, raising)

@@ -1,0 +1,91 @@
+"""A clock that a story turns."""
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@dataclass(eq=False, slots=True)
+class _Waiter:
+    """Somebody who waits until so much time has passed."""
+
+    due: timedelta
+    order: int
+    wake: Callable[[], None]
+    is_gone: bool = False
+    """It waits no more."""
+
+    def __lt__(self, other: "_Waiter") -> bool:
+        return (self.due, self.order) < (other.due, other.order)
+
+
+class TurnedClock:
+    """Implements `ports.Clock`; time passes when a story says so, and then at once.
+
+    Turning it jumps: whoever waits for an instant that has come wakes once, in the order of
+    those instants, and finds that it is later already. Of one event loop.
+    """
+
+    def __init__(self, start: datetime = NOON) -> None:
+        self._shows = start
+        self._passed = timedelta()
+        self._orders = itertools.count()
+        self._waiters: list[_Waiter] = []
+
+    def now(self) -> datetime:
+        return self._shows
+
+    def monotonic(self) -> float:
+        return self._passed / timedelta(seconds=1)
+
+    async def sleep(self, seconds: float) -> None:
+        waking = asyncio.get_running_loop().create_future()
+        with self._waiter(seconds, lambda: waking.set_result(None)):
+            await waking
+
+    @asynccontextmanager
+    async def timeout(self, seconds: float) -> AsyncIterator[None]:
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(None) as bound:
+            with self._waiter(seconds, lambda: bound.reschedule(loop.time())):
+                yield
+
+    def turn(self, by: timedelta) -> None:
+        """Let so much time pass."""
+        assert by >= timedelta(), "time does not pass backwards; see `set_back`"
+        self._passed += by
+        self._shows += by
+        self._wake()
+
+    def set_back(self, by: timedelta) -> None:
+        """Show an earlier time from now on, as a machine's clock does that is corrected."""
+        self._shows -= by
+
+    @property
+    def next_in(self) -> timedelta | None:
+        """How long it takes until somebody wakes; None: nobody waits."""
+        while self._waiters and self._waiters[0].is_gone:
+            heapq.heappop(self._waiters)
+        return self._waiters[0].due - self._passed if self._waiters else None
+
+    @contextmanager
+    def _waiter(self, seconds: float, wake: Callable[[], None]) -> Iterator[None]:
+        waiter = _Waiter(self._passed + timedelta(seconds=seconds), next(self._orders), wake)
+        heapq.heappush(self._waiters, waiter)
+        asyncio.get_running_loop().call_soon(self._wake)  # who waits for no time at all
+        try:
+            yield
+        finally:
+            waiter.is_gone = True
+
+    def _wake(self) -> None:
+        while (left := self.next_in) is not None and left <= timedelta():
+            waiter = heapq.heappop(self._waiters)
+            waiter.is_gone = True
+            waiter.wake()
