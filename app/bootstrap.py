@@ -120,10 +120,14 @@ class Adapters:
 
     clock: Clock | None = None
     timetable: Timetable | None = None
+    database: Callable[[str], sa.Engine] | None = None
+    """Made of its URL."""
     engine: Callable[[sa.Engine, Mapping[WorkKind, int]], RunningEngine] | None = None
     """Made of the store's database, and of how many pieces of each kind are done at once."""
     github: httpx.AsyncBaseTransport | None = None
     """Instead of the network, for calls of the API."""
+    processes: Processes | None = None
+    """All that are started, agents' and our own."""
     workspace: Workspace | None = None
     runtime: Runtime | None = None
     """For every role, whatever it names."""
@@ -240,11 +244,11 @@ def build(
         raise CannotServe("\n".join(problems))
     operator = operator_reading.config
     _make_data_directory(settings.data_dir)
-    processes = ProcessGroups()
+    processes = adapters.processes or ProcessGroups()
     machine = _machine(processes, operator.sandbox, settings, adapters)
     count_limit_events()
     drain = Drain()
-    database = make_engine(settings.database_url.get_secret_value())
+    database = (adapters.database or make_engine)(settings.database_url.get_secret_value())
     queues = {**AT_ONCE, **({WorkKind.SEGMENT: operator.worker_agents} if runs_agents else {})}
     make = adapters.engine or partial(_durable_engine, settings, drain)
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Mapping
@@ -84,7 +83,7 @@ class Application:
         self._registration = Registration(
             parts.identity, parts.render, parts.events, parts.webhooks, self._pages
         )
-        self._control = Control(
+        self.control = Control(
             parts.world,
             parts.identity,
             parts.render,
@@ -102,7 +101,7 @@ class Application:
         request = Request(scope, receive)
         raw_path = (scope.get("raw_path") or scope["path"].encode()).decode("ascii")
         if raw_path.startswith("/_box/"):
-            answer = await self._control.answer(request, raw_path, self._unknown)
+            answer = await self.control.answer(request, raw_path, self._unknown)
             await answer(scope, receive, send)
             return
         fault = self._parts.faults.for_call(request.method, raw_path)
@@ -118,10 +117,12 @@ class Application:
     ) -> Response | None:
         """The answer, or what a fault makes of it; None cuts the connection."""
         if fault is not None and fault.kind == "order":
-            await self._control.order(fault.order, fault.body)
+            await self.control.order(fault.order, fault.body)
             return await self._answer(request, raw_path)
-        if fault is None or fault.kind == "slow":
-            await asyncio.sleep(fault.seconds if fault else 0)
+        if fault is None:
+            return await self._answer(request, raw_path)
+        if fault.kind == "slow":
+            await self._parts.world.clock.sleep(fault.seconds)
             return await self._answer(request, raw_path)
         if fault.after:
             lost = await self._answer(request, raw_path)
@@ -129,7 +130,7 @@ class Application:
                 async for _ in lost.body_iterator:
                     pass
         if fault.kind == "timeout":
-            await asyncio.sleep(fault.seconds)
+            await self._parts.world.clock.sleep(fault.seconds)
             return None
         if fault.kind == "token_expired":
             self._parts.identity.forget(request.headers.get("authorization", ""))

@@ -5,25 +5,26 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import httpx
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from app.githubbox.app import Application, Parts
 from app.githubbox.control import wait_until_idle
 from app.githubbox.events import Events
 from app.githubbox.faults import Faults
-from app.githubbox.git import BareRepository, output
+from app.githubbox.git import BareRepository, GitFailed, GitRepository, output
 from app.githubbox.http import Reply
 from app.githubbox.identity import DEFAULT_PERMISSIONS, AsUser, Caller, Identity
+from app.githubbox.moves import moved
 from app.githubbox.recorder import Recorder
 from app.githubbox.render import Render
 from app.githubbox.smarthttp import PRE_RECEIVE
-from app.githubbox.state import Json, Label, Repository, Role, World
+from app.githubbox.state import Clock, Json, Label, MachineClock, Repository, Role, User, World
 from app.githubbox.webhooks import Webhooks
 
 _LABELS = (
@@ -45,10 +46,6 @@ _CONFIGURATION = """
 """
 
 
-def _clock() -> datetime:
-    return datetime.now(UTC)
-
-
 class Box:
     """GitHub in a box. `root` is a directory that the box fills and somebody else removes.
 
@@ -67,11 +64,15 @@ class Box:
         record: Path | None = None,
         webhook_transport: httpx.AsyncBaseTransport | None = None,
         permissions: Mapping[str, str] = DEFAULT_PERMISSIONS,
-        clock: Callable[[], datetime] = _clock,
+        clock: Clock | None = None,
+        key: rsa.RSAPrivateKey | None = None,
     ) -> None:
+        """`clock`: what all of it goes by, but for App tokens, which are signed by real time;
+        `key`: the App's."""
         self.root = root.absolute()
-        self.world = World(clock)
-        self.identity = Identity(self.world, permissions)
+        machine = MachineClock()
+        self.world = World(clock or machine, machine.now)
+        self.identity = Identity(self.world, permissions, key)
         self.faults = Faults()
         self._recorder = Recorder(record)
         self._render = Render(self.identity, url)
@@ -84,13 +85,13 @@ class Box:
             transport=webhook_transport,
             seen=self._recorder.webhook,
         )
-        events = Events(self._render, self.webhooks.send)
+        self._events = Events(self._render, self.webhooks.send)
         self.asgi = Application(
             Parts(
                 self.world,
                 self.identity,
                 self._render,
-                events,
+                self._events,
                 self.webhooks,
                 self.faults,
                 self._recorder,
@@ -126,11 +127,8 @@ class Box:
     ) -> Repository:
         """Copy a directory into a new bare repository: a git repository with its history, any
         other as one commit on `main`. ValueError for a name that is not OWNER/NAME."""
-        owner_login, slash, name = full_name.partition("/")
-        if not (owner_login and slash and name) or "/" in name or self.world.repository(full_name):
-            raise ValueError(f"{full_name!r} is no new OWNER/NAME")
-        owner = self.world.user(owner_login) or self.world.add_user(owner_login, Role.ADMIN)
-        path = self.root / owner_login / f"{name}.git"
+        owner, name = self._new_place(full_name)
+        path = self.root / owner.login / f"{name}.git"
         await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
         if await asyncio.to_thread((source / ".git").exists):
             await output(
@@ -147,20 +145,46 @@ class Box:
             await self._import(source, path)
         await asyncio.to_thread(_configure, path)
         head = await output("symbolic-ref", "--short", "HEAD", cwd=path)
+        return self.host(full_name, BareRepository(path), head.strip(), private=private)
+
+    def host(
+        self, full_name: str, git: GitRepository, default_branch: str, *, private: bool = False
+    ) -> Repository:
+        """From now on a repository of that name is there, over that git. ValueError for a name
+        that is not a new OWNER/NAME."""
+        owner, name = self._new_place(full_name)
         now = self.world.now()
         repository = Repository(
             self.world.next_id(),
             owner,
             name,
-            BareRepository(path),
+            git,
             now,
             now,
             private,
-            default_branch=head.strip(),
+            default_branch=default_branch,
             labels=[Label(self.world.next_id(), *one) for one in _LABELS],
         )
         self.world.repositories[full_name.lower()] = repository
         return repository
+
+    async def push(self, full_name: str, ref: str, new: str, old: str, by: str | None) -> None:
+        """Set a reference as git's push does, in that user's name or else the App's; what follows
+        is told. `NOTHING`: there is none. GitFailed if it is elsewhere, or protected."""
+        repository = self.world.repositories[full_name.lower()]
+        if ref.removeprefix("refs/heads/") in repository.protected:
+            raise GitFailed(f"GH006: Protected branch update failed for {ref}.")
+        who = self.identity.bot if by is None else self.world.users[by.lower()]
+        async with repository.git.lock:
+            before = await repository.git.refs()
+            await repository.git.move(ref, new, old)
+            await moved(repository, before, self._events, who, self.world.now())
+
+    def _new_place(self, full_name: str) -> tuple[User, str]:
+        owner_login, slash, name = full_name.partition("/")
+        if not (owner_login and slash and name) or "/" in name or self.world.repository(full_name):
+            raise ValueError(f"{full_name!r} is no new OWNER/NAME")
+        return self.world.user(owner_login) or self.world.add_user(owner_login, Role.ADMIN), name
 
     async def _import(self, source: Path, path: Path) -> None:
         """One commit on `main` of a plain directory, but for what its `.gitignore` names."""
@@ -184,6 +208,17 @@ class Box:
         if user is not None:
             caller = AsUser(self.world.users[user.lower()])
         return await self.asgi.perform(caller, method, path, {}, {}, body or {}, silent=True)
+
+    async def does(
+        self, user: str, method: str, path: str, body: Json | None = None, query: Json | None = None
+    ) -> Reply:
+        """Do a REST call as that user. Refused when GitHub would refuse it."""
+        caller = AsUser(self.world.users[user.lower()])
+        return await self.asgi.perform(caller, method, path, query or {}, {}, body or {})
+
+    async def order(self, name: str, body: Json) -> None:
+        """Do what `/_box/NAME` does."""
+        await self.asgi.control.order(name, body)
 
     async def idle(self, seconds: float = 10) -> bool:
         """Wait until no webhook is on its way; False when that takes longer."""

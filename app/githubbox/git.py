@@ -9,6 +9,7 @@ import shutil
 import signal
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 MAX_GIT_SECONDS = 60
 MAX_PATCH_CHARACTERS = 100_000
@@ -125,6 +126,84 @@ async def output(
     if code != 0:
         raise GitFailed(f"git {arguments[0]}: {error.decode(errors='replace').strip()}")
     return out.decode(errors="replace")
+
+
+class GitRepository(Protocol):
+    """Commits and references, as REST, the pages and a merge ask for them."""
+
+    @property
+    def lock(self) -> asyncio.Lock:
+        """Held by whatever moves references."""
+        ...
+
+    @property
+    def path(self) -> Path:
+        """Where git finds it."""
+        ...
+
+    async def refs(self) -> dict[str, str]:
+        """Every branch and tag by its full name, with the SHA it points to."""
+        ...
+
+    async def resolve(self, name: str) -> str | None:
+        """The commit of a branch, tag, full reference or SHA; None when there is none."""
+        ...
+
+    async def log(
+        self, *revisions: str, limit: int = 250, path: str | None = None
+    ) -> tuple[Commit, ...]:
+        """Commits, newest first; `revisions` are SHAs or `^SHA`."""
+        ...
+
+    async def commit(self, sha: str) -> Commit: ...
+
+    async def merge_base(self, one: str, other: str) -> str:
+        """The commit where two lines parted; EMPTY_TREE when they have no common history."""
+        ...
+
+    async def contains(self, descendant: str, ancestor: str) -> bool: ...
+
+    async def compare(self, base: str, head: str) -> Comparison:
+        """`base...head` of two SHAs."""
+        ...
+
+    async def changes(self, old: str, new: str) -> tuple[FileChange, ...]:
+        """Changed files between two commits or trees, with their patches."""
+        ...
+
+    async def entries(self, sha: str, path: str) -> list[Entry]:
+        """What lies at `path` of a commit: the directory's entries, or the one file."""
+        ...
+
+    async def blob(self, sha: str) -> bytes: ...
+
+    async def merged_tree(self, base: str, head: str) -> str | None:
+        """The tree of a merge of two commits; None when they conflict."""
+        ...
+
+    async def commit_tree(
+        self, tree: str, parents: list[str], message: str, name: str, email: str
+    ) -> str:
+        """A new commit of that author; its SHA. No reference moves."""
+        ...
+
+    async def valid_name(self, ref: str) -> bool: ...
+
+    async def set_pull(self, number: int, sha: str) -> None:
+        """Let `refs/pull/N/head` follow the head of a pull request."""
+        ...
+
+    async def copied(self, path: Path) -> GitRepository:
+        """A copy; the references of pull requests stay behind."""
+        ...
+
+    async def take(self, other: GitRepository, sha: str) -> None:
+        """Have a commit of a fork, and all that it rests on."""
+        ...
+
+    async def move(self, ref: str, new: str, old: str) -> None:
+        """Set a reference from `old` to `new` (NOTHING: there is none); GitFailed if it moved."""
+        ...
 
 
 class BareRepository:
@@ -269,7 +348,7 @@ class BareRepository:
         await asyncio.to_thread(shutil.rmtree, path / "refs" / "pull", ignore_errors=True)
         return BareRepository(path)
 
-    async def take(self, other: BareRepository, sha: str) -> None:
+    async def take(self, other: GitRepository, sha: str) -> None:
         """Have a commit of a fork, and all that it rests on."""
         await self._git("fetch", "--quiet", "--no-write-fetch-head", str(other.path), sha)
 

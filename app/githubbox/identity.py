@@ -103,6 +103,8 @@ class Identity:
 
     world: World
     permissions: InitVar[Mapping[str, str]] = DEFAULT_PERMISSIONS
+    key: InitVar[rsa.RSAPrivateKey | None] = None
+    """Of the App that the box starts with; None: one that is made."""
     apps: Apps = field(default_factory=Apps)
     app: App = field(init=False)
     """The App that has the box's one installation."""
@@ -114,7 +116,7 @@ class Identity:
     """Of the App that the box starts with."""
     _tokens: dict[str, AsInstallation | AsUser] = field(default_factory=dict)
 
-    def __post_init__(self, permissions: Mapping[str, str]) -> None:
+    def __post_init__(self, permissions: Mapping[str, str], key: rsa.RSAPrivateKey | None) -> None:
         app_id = self.world.next_id()
         self.installation_id = self.world.next_id()
         bot = self.world.add_user(f"{SLUG}[bot]", kind="Bot")
@@ -129,7 +131,7 @@ class Identity:
                 permissions,
             )
         )
-        _, self.private_key_pem = self.app.add_key(first_key())
+        _, self.private_key_pem = self.app.add_key(key or first_key())
 
     @property
     def app_id(self) -> int:
@@ -252,7 +254,7 @@ class Identity:
         raise BadCredentials
 
     def _is_current(self, claims: Json) -> bool:
-        now = self.world.now()
+        now = (self.world.wall() + self.world.ahead).replace(microsecond=0)
         expires = datetime.fromtimestamp(float(claims["exp"]), UTC)
         issued = datetime.fromtimestamp(float(claims["iat"]), UTC)
         soon_enough = now < expires <= now + MAX_JWT_LIFE + CLOCK_SKEW

@@ -6,14 +6,15 @@ them and who is told lies elsewhere. Commits and branches are not kept: git is a
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from itertools import count
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from app.githubbox.git import BareRepository
+from app.githubbox.git import GitRepository
 
 Json = dict[str, Any]
 Account = Literal["User", "Bot", "Organization"]
@@ -227,7 +228,7 @@ class Repository:
     id: int
     owner: User
     name: str
-    git: BareRepository
+    git: GitRepository
     created_at: datetime
     pushed_at: datetime
     private: bool = False
@@ -278,11 +279,33 @@ class Repository:
         return self.last_number
 
 
+class Clock(Protocol):
+    """The time that all of GitHub goes by."""
+
+    def now(self) -> datetime: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class MachineClock:
+    """This machine's time."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
 @dataclass(slots=True, eq=False)
 class World:
     """All accounts and repositories, one clock and one row of ids."""
 
-    clock: Callable[[], datetime]
+    clock: Clock
+    wall: Callable[[], datetime]
+    """The time by which clients sign their tokens, whatever the clock says."""
+    ahead: timedelta = timedelta()
+    """By how much GitHub's time differs from both."""
     users: dict[str, User] = field(default_factory=dict)
     repositories: dict[str, Repository] = field(default_factory=dict)
     former: dict[str, Repository] = field(default_factory=dict)
@@ -293,7 +316,7 @@ class World:
 
     def now(self) -> datetime:
         """GitHub tells time in whole seconds."""
-        return self.clock().astimezone(UTC).replace(microsecond=0)
+        return (self.clock.now() + self.ahead).astimezone(UTC).replace(microsecond=0)
 
     def next_id(self) -> int:
         return next(self.ids)

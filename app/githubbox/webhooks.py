@@ -254,13 +254,13 @@ class Webhooks:
             async with self._client() as client:
                 while self._waiting:
                     if self._shuffle:
-                        await asyncio.sleep(BATCH_SECONDS)
+                        await self._world.clock.sleep(BATCH_SECONDS)
                         self._waiting.reverse()
                         self._shuffle = False
                     await self._post(client, self._waiting.popleft())
 
     async def _send_late(self, delivery: Delivery, seconds: float) -> None:
-        await asyncio.sleep(seconds)
+        await self._world.clock.sleep(seconds)
         async with self._client() as client:
             await self._post(client, delivery)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 
 from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError, UnexpectedModelBehavior
 from pydantic_ai.messages import (
@@ -19,20 +20,25 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
-from app.scripted.script import Conversation, Failure, Message, Scripts, Speaker
+from app.scripted.script import Conversation, Failure, Message, Served, Speaker
 from app.scripted.usage import reported_tokens
 from app.scripted.wires import Reply, plain_text
 
 
-def scripted_model(scripts: Scripts, name: str = "scripted") -> FunctionModel:
-    """A pydantic-ai model that answers from `scripts`; its failures look like those of a server."""
+def scripted_model(
+    next_step: Callable[[Conversation], Served],
+    name: str = "scripted",
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> FunctionModel:
+    """A pydantic-ai model that answers with the next step of a conversation; its failures look
+    like those of a server. `sleep`: how it thinks."""
 
     async def answer(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         conversation = _conversation(messages, info)
-        served = scripts.next(conversation)
+        served = next_step(conversation)
         if isinstance(served.step, Failure):
             raise _failed(served.step, name)
-        await asyncio.sleep(served.step.think_seconds)
+        await sleep(served.step.think_seconds)
         if served.step.breaks_off:
             raise ModelConnectionError(name, "the connection ended in the middle of the answer")
         used = reported_tokens(conversation, served.step)

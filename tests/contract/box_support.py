@@ -6,6 +6,7 @@ box is closed, and a request for something that GitHub has not, or the box has n
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -68,6 +69,19 @@ class Listener:
 
 
 @dataclass(slots=True)
+class SetClock:
+    """What the box goes by: it shows what it is set to, and waits in earnest."""
+
+    shows: datetime
+
+    def now(self) -> datetime:
+        return self.shows
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+@dataclass(slots=True)
 class Rig:
     """A box with one repository, its people and its App, and whoever listens to its webhook."""
 
@@ -75,7 +89,11 @@ class Rig:
     listener: Listener
     tokens: dict[str, str]
     record: Path
-    now: datetime
+    clock: SetClock
+
+    @property
+    def now(self) -> datetime:
+        return self.clock.shows
 
     def client(self, authorization: str | None = None) -> httpx.AsyncClient:
         headers = {} if authorization is None else {"Authorization": authorization}
@@ -87,8 +105,7 @@ class Rig:
 
     def app(self) -> httpx.AsyncClient:
         return self.client(
-            "Bearer "
-            + app_jwt(self.box.identity.app_id, self.box.identity.private_key_pem, self.now)
+            "Bearer " + app_jwt(self.box.identity.app_id, self.box.identity.private_key_pem)
         )
 
     async def installation(self, **narrowing: object) -> httpx.AsyncClient:
@@ -120,7 +137,9 @@ class Rig:
         return checked
 
 
-def app_jwt(app_id: int, key: bytes, now: datetime, minutes: float = 9) -> str:
+def app_jwt(app_id: int, key: bytes, minutes: float = 9) -> str:
+    """Signed just now, by this machine's time."""
+    now = datetime.now(UTC)
     moments = {"iat": now - timedelta(seconds=10), "exp": now + timedelta(minutes=minutes)}
     return jwt.encode({**moments, "iss": str(app_id)}, key, algorithm="RS256")
 
@@ -137,7 +156,7 @@ def seed(directory: Path) -> Path:
 @asynccontextmanager
 async def rig(root: Path) -> AsyncIterator[Rig]:
     """A box in this process; on the way out everything that it said is checked."""
-    listener, now = Listener(), datetime.now(UTC)
+    listener, clock = Listener(), SetClock(datetime.now(UTC))
     (root / "box").mkdir()
     async with Box(
         root / "box",
@@ -145,9 +164,9 @@ async def rig(root: Path) -> AsyncIterator[Rig]:
         webhook_url="http://squadron.test/webhook",
         record=root / "record.jsonl",
         webhook_transport=httpx.ASGITransport(listener),
-        clock=lambda: here.now,
+        clock=clock,
     ) as box:
-        here = Rig(box, listener, {}, root / "record.jsonl", now)
+        here = Rig(box, listener, {}, root / "record.jsonl", clock)
         for permission in ("none", "read", "triage", "write", "maintain", "admin"):
             here.tokens[permission] = box.add_user(permission, permission)
         await box.add_repository("octo/demo", seed(root / "seed"))

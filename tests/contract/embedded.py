@@ -154,7 +154,7 @@ class World:
 
     def _make_model(self, name: str) -> Model:
         if name.startswith("scripted:"):
-            return scripted_model(self.scripts)
+            return scripted_model(self.scripts.next)
         if self.server is None:
             raise AssertionError("a wire needs a server")
         suffix = "/v1" if name.startswith("openai:") else ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.githubbox.git import BareRepository
 from app.githubbox.state import Repository
 from tests.contract.box_support import REPO, Rig, rig
 
@@ -33,6 +34,7 @@ def repository(here: Rig, name: str) -> Repository:
 async def commit(here: Rig, message: str) -> str:
     """A commit that only the fork has."""
     git = repository(here, "read/demo").git
+    assert isinstance(git, BareRepository)
     parent = await git.commit((await git.refs())["refs/heads/main"])
     blob = (await git._git("hash-object", "-w", "--stdin", stdin=message.encode())).strip()
     tree = await git._git("mktree", stdin=f"100644 blob {blob}\tnew.txt\n".encode())

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ class Running:
 
     def installation_token(self, **narrowing: object) -> str:
         key = Path(self.about["private_key_file"]).read_bytes()
-        with self.client(app_jwt(self.about["app_id"], key, datetime.now(UTC))) as client:
+        with self.client(app_jwt(self.about["app_id"], key)) as client:
             answer = client.post(
                 f"/app/installations/{self.about['installation_id']}/access_tokens",
                 json=narrowing,

@@ -77,7 +77,7 @@ async def test_a_code_gives_the_secrets_once_and_only_for_an_hour(box: Rig) -> N
     assert about["events"] == ["issues"]
     assert about["webhook_secret"]
     assert (await browser.post(f"/app-manifests/{code}/conversions")).status_code == 404
-    box.now += timedelta(hours=1)
+    box.clock.shows += timedelta(hours=1)
     assert (await browser.post(f"/app-manifests/{late}/conversions")).status_code == 404
     said = box.record.read_text()
     assert "PRIVATE KEY" not in said and about["webhook_secret"] not in said
@@ -89,7 +89,7 @@ async def test_a_new_app_is_nobody_until_it_is_installed_and_then_takes_the_plac
     browser, old = box.client(), box.app()
     code = await registered(browser, "/organizations/octo/settings/apps/new?state=s3cret")
     about = (await browser.post(f"/app-manifests/{code}/conversions")).json()
-    new = box.client("Bearer " + app_jwt(about["id"], about["pem"].encode(), box.now))
+    new = box.client("Bearer " + app_jwt(about["id"], about["pem"].encode()))
     assert (await new.get("/app")).json()["slug"] == "squadron-of-octo"
     assert (await new.get("/app/installations")).json() == []
     assert (await new.get(f"{REPO}/installation")).status_code == 404
@@ -118,7 +118,7 @@ async def test_a_new_app_is_nobody_until_it_is_installed_and_then_takes_the_plac
 async def test_an_app_signs_with_any_of_its_keys_until_one_is_deleted(box: Rig) -> None:
     orders = box.client()
     made = (await orders.post("/_box/keys", json={})).json()
-    second = app_jwt(box.box.identity.app_id, made["private_key"].encode(), box.now)
+    second = app_jwt(box.box.identity.app_id, made["private_key"].encode())
     assert (await box.client(f"Bearer {second}").get("/app")).status_code == 200
     assert (await box.app().get("/app")).status_code == 200
     left = (await orders.post("/_box/forget_key", json={})).json()

@@ -42,7 +42,7 @@ async def branch(here: Rig, name: str, path: str, text: str) -> str:
 
 def _git(here: Rig) -> BareRepository:
     repository = here.box.world.repository("octo/demo")
-    assert repository is not None
+    assert repository is not None and isinstance(repository.git, BareRepository)
     return repository.git
 
 
@@ -332,7 +332,7 @@ async def test_an_app_shows_who_it_is_and_its_tokens_are_narrow_and_short_lived(
     found = await box.app().get(f"{REPO}/installation")
     assert found.json()["id"] == identity.installation_id
     for minutes in (-1, 12):
-        token = app_jwt(identity.app_id, identity.private_key_pem, box.now, minutes)
+        token = app_jwt(identity.app_id, identity.private_key_pem, minutes)
         assert (await box.client(f"Bearer {token}").get("/app")).status_code == 401
     app = await box.installation(permissions={"issues": "read"}, repositories=["demo"])
     assert (await app.get(f"{REPO}/issues")).status_code == 200
@@ -350,7 +350,7 @@ async def test_an_app_shows_who_it_is_and_its_tokens_are_narrow_and_short_lived(
         headers={"X-GitHub-Stateless-S2S-Token": "disabled"},
     )
     assert len(short.json()["token"]) == 40 and "." not in short.json()["expires_at"]
-    box.now += timedelta(minutes=61)
+    box.clock.shows += timedelta(minutes=61)
     assert (await app.get(f"{REPO}/issues")).status_code == 401
 
 

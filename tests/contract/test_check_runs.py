@@ -23,7 +23,7 @@ from app.ports import GitHubFailed
 from app.services.effects.check import older_runs, write_check
 from tests.contract.github_support import Judged
 from tests.core.strategies import START, agent
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 
 @dataclass
@@ -82,7 +82,7 @@ async def story(tmp_path: Path) -> AsyncIterator[Story]:
     files.mkdir()
     (files / "a.txt").write_text("a")
     clock = TurnedClock(datetime.now(UTC))
-    async with Box(root, webhook_secret="s", clock=clock.now) as box:
+    async with Box(root, webhook_secret="s", clock=clock) as box:
         repository = await box.add_repository("octo/demo", files)
         wire = Judged(httpx.ASGITransport(box.asgi))
         key = SecretStr(box.identity.private_key_pem.decode())

@@ -18,7 +18,7 @@ from app.adapters.store.writer import GroupWriter
 from app.ports import Delivery, Work
 from app.services.intake.dispatch import Dispatcher
 from tests.contract.store_support import a_new_agent, later
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 KINDS = ("labeled", "ping", "list", "edited", "foreign-comment", "own-comment", "command")
 CONCERNING = {"labeled", "own-comment", "command"}

@@ -28,8 +28,8 @@ from app.ports import (
     Unreachable,
 )
 from tests.contract.github_support import Judged, app_key
-from tests.support.clock import TurnedClock
 from tests.support.github import git
+from tests.twins.clock import TurnedClock
 
 DEMO = "/repos/octo/demo"
 MARKER = "<!-- squadron:effect:a1:comment -->"
@@ -96,7 +96,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     root = tmp_path / "box"
     root.mkdir()
     clock = TurnedClock(datetime.now(UTC))
-    async with Box(root, webhook_secret="s", clock=clock.now) as box:
+    async with Box(root, webhook_secret="s", clock=clock) as box:
         for login, permission in PEOPLE.items():
             box.add_user(login, permission.name.lower())
         await box.add_repository("octo/demo", write(tmp_path / "demo", FILES))

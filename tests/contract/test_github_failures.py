@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from app.adapters.github import GitHubApp, wire
 from app.ports import GitHubFailed, RateLimited, Refused, Repository, Unreachable
 from tests.contract.github_support import app_key
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 HERE = Repository("octo/demo", 7)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

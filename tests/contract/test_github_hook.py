@@ -11,7 +11,7 @@ from app.adapters.github import GitHubApp
 from app.githubbox.box import Box
 from app.ports import Hook, Refused
 from tests.contract.github_support import Judged
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 LISTED = 103
 """More than fit on one page."""
@@ -24,7 +24,7 @@ async def test_failures_are_read_back_to_an_instant_and_asked_for_again(tmp_path
     (files / "a.txt").write_text("a")
     clock, url = TurnedClock(datetime.now(UTC)), "http://squadron.test/webhook"
     nobody = httpx.MockTransport(lambda _: httpx.Response(202))
-    box = Box(root, webhook_secret="s", webhook_url=url, webhook_transport=nobody, clock=clock.now)
+    box = Box(root, webhook_secret="s", webhook_url=url, webhook_transport=nobody, clock=clock)
     async with box:
         await box.add_repository("octo/demo", files)
         wire = Judged(httpx.ASGITransport(box.asgi))

@@ -15,8 +15,8 @@ from app.githubbox.box import Box
 from app.githubbox.state import CheckRun, Json, Role
 from app.ports import CheckText, Repository
 from tests.contract.github_support import Judged
-from tests.support.clock import TurnedClock
 from tests.support.github import git
+from tests.twins.clock import TurnedClock
 
 MANY: Final = 101
 MARKER: Final = "<!-- squadron:effect:a1:comment -->"
@@ -74,7 +74,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def crowd(tmp_path: Path, source: Path) -> AsyncIterator[Crowd]:
     clock = TurnedClock(datetime.now(UTC))
-    async with Box(tmp_path, webhook_secret="s", clock=clock.now) as box:
+    async with Box(tmp_path, webhook_secret="s", clock=clock) as box:
         box.add_user("ada", "admin")
         demo = await box.add_repository("octo/demo", source)
         wire = Judged(httpx.ASGITransport(box.asgi))

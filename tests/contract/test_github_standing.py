@@ -14,7 +14,7 @@ from app.adapters.github.standing import Installation, Standing, standing
 from app.githubbox.box import Box
 from app.ports import RateLimited, Unreachable
 from tests.contract.github_support import Judged, app_key
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 
 @dataclass
@@ -42,7 +42,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
     (tmp_path / "box").mkdir()
     (tmp_path / "demo").mkdir()
     (tmp_path / "demo/README.md").write_text("# Demo\n")
-    async with Box(tmp_path / "box", webhook_secret="s", clock=clock.now) as box:
+    async with Box(tmp_path / "box", webhook_secret="s", clock=clock) as box:
         await box.add_repository("octo/demo", tmp_path / "demo")
         yield World(box, clock)
 

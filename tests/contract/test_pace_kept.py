@@ -12,7 +12,7 @@ from app.core.effects.pacing import WRITES
 from app.ports import CheckText, Paced, RateLimited, Repository
 from tests.contract.github_support import app_key
 from tests.contract.store_support import NOON, World
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 HERE, THERE, ELSEWHERE = (
     Repository("octo/demo", 7),

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from app.web.readiness import HOLDS_FOR, Readiness
 from tests.contract.store_support import World, heard
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 
 class Disk:

@@ -22,7 +22,7 @@ from app.bootstrap import CannotServe, build
 from app.config.settings import load_settings
 from app.ports import Refused
 from app.services.intake.intake import Intake, RefusedDelivery
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 BODY = b'{"zen": "Keep it logically awesome."}'
 OLD, NEW, THIRD = b"old", b"new", b"third"

@@ -175,7 +175,7 @@ async def test_a_real_client_understands_the_stream(wire: str, server: ScriptedS
 async def test_the_conversation_goes_on(wire: str, server: ScriptedServer) -> None:
     told = ModelRequest.user_text_prompt("SCENARIO:s")
     inside = wire == "in process"
-    async with scripted_model(server.scripts) if inside else client(wire, server) as model:
+    async with scripted_model(server.scripts.next) if inside else client(wire, server) as model:
         first = await model_request(model, [told])
         again = ModelRequest.user_text_prompt("and?")
         assert (await model_request(model, [told, first, again])).text == "bye"

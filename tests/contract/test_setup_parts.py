@@ -21,7 +21,7 @@ from app.config.variables import DEFAULT_API_URL
 from app.core.github.registration import LIFE, Begun, Order
 from app.githubbox.data import examples
 from app.ports import RateLimited, Refused, Unreachable
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 CODE = "a180b1a3d263c81bc6441d7b990bae27d4c10679"
 APP = NewApp(7, "octo", "https://github.com/apps/squadron", SecretStr("KEY"), SecretStr("HOOK"))

@@ -10,7 +10,7 @@ from app.core.rules.brakes import Brake, Place
 from app.ports import Work, WorkKind
 from app.services.moves.brakes import BrakeWatch
 from tests.contract.store_support import NOON, World, later
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 EVERYTHING, HERE = Place.everything(), Place.repository("octo/demo")
 BRAKE = Brake(EVERYTHING, "ada", NOON, "a leak")

@@ -15,7 +15,7 @@ from app.githubbox.box import Box
 from app.githubbox.identity import DEFAULT_PERMISSIONS
 from app.ports import Refused, Repository
 from tests.contract.github_support import Judged
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,7 @@ async def a_world(root: Path, permissions: dict[str, str]) -> AsyncIterator[Worl
     (root / "seed").mkdir()
     (root / "seed" / "a.txt").write_text("a\n")
     clock = TurnedClock(datetime.now(UTC))
-    async with Box(
-        root / "box", webhook_secret="s", clock=clock.now, permissions=permissions
-    ) as box:
+    async with Box(root / "box", webhook_secret="s", clock=clock, permissions=permissions) as box:
         box.add_user("maria", "write")
         box.add_user("ada", "admin")
         await box.add_repository("octo/demo", root / "seed")

@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,7 @@ def comments_all_the_while(team: Squad, path: str) -> Iterator[None]:
 
 def deliveries(team: Squad, key: str) -> list[Any]:
     """What became of the last deliveries, by the App's own list."""
-    bearer = app_jwt(team.github.about["app_id"], key.encode(), datetime.now(UTC))
+    bearer = app_jwt(team.github.about["app_id"], key.encode())
     answer = httpx.get(
         f"{team.github.url}/app/hook/deliveries?per_page=100",
         headers={"Authorization": f"Bearer {bearer}"},

@@ -28,7 +28,7 @@ from app.ports import CheckoutOrder, ModelRequest, ModelUsage, ToolCall, ToolRes
 from app.services.segment.gate import BreakerGate
 from tests.contract.git_remote import REPOSITORY, serving, workspaces
 from tests.contract.store_support import NOON, World, a_new_agent
-from tests.support.clock import TurnedClock
+from tests.twins.clock import TurnedClock
 
 MODEL = "openai:scripted"
 PRICES: Mapping[str, Price] = {"scripted": Price(Decimal(1), Decimal(1))}

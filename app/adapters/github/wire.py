@@ -71,7 +71,7 @@ class Wire:
     ) -> None:
         self._clock = clock
         self._remembered = RememberedAnswers()
-        tls = httpx.create_ssl_context()
+        tls = httpx.create_ssl_context() if transport is None else False
         throttler = LocalThrottler(MAX_CONCURRENT_CALLS)
         self._signing = [
             GitHub(

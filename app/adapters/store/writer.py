@@ -57,6 +57,7 @@ class GroupWriter:
         self._waiting: SimpleQueue[_Ask | None] = SimpleQueue()
         self._entrance = threading.Lock()
         self._is_open = True
+        self._unanswered = 0
         self._thread = threading.Thread(target=self._serve, name="store-writer", daemon=True)
         self._thread.start()
 
@@ -81,6 +82,11 @@ class GroupWriter:
                 f"the database took longer than {MOST_WAIT_SECONDS:g} s for a write"
             ) from error
 
+    @property
+    def unanswered(self) -> int:
+        """How many jobs came in whose callers have no answer yet."""
+        return self._unanswered
+
     def close(self) -> None:
         """Let what waits be written, for at most 10 s, and refuse everything after it."""
         with self._entrance:
@@ -101,6 +107,7 @@ class GroupWriter:
                 raise StoreUnavailable("the store is closed: this process is stopping")
             if self._waiting.qsize() >= MOST_WAITING_JOBS:
                 raise StoreUnavailable(f"more than {MOST_WAITING_JOBS:,} writes are waiting")
+            self._unanswered += 1
             self._waiting.put(ask)
 
     def _serve(self) -> None:
@@ -110,6 +117,8 @@ class GroupWriter:
             wanted = [ask for ask in asks if not ask.future.cancelled()]
             if wanted:
                 _hand_out(wanted, self._write(wanted))
+            with self._entrance:
+                self._unanswered -= len(asks)
 
     def _take(self) -> tuple[list[_Ask], bool]:
         """All that waits, at least one and at most a commit's worth; whether it is the last."""

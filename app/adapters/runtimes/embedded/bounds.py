@@ -1,8 +1,12 @@
 """The bounds of a session: nothing waits or grows without one."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 REQUEST_SECONDS = 300.0
+
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits for so many seconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,6 @@ Reasons name the model, the host and the status. They never quote a provider's e
 may repeat the key or the conversation.
 """
 
-import asyncio
-
 from pydantic_ai.direct import model_request
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -20,7 +18,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
-from app.adapters.runtimes.embedded.bounds import Bounds
+from app.adapters.runtimes.embedded.bounds import Bounds, Sleep
 from app.adapters.runtimes.embedded.models import host
 from app.core.rules.outages import (
     PASSING_STATUSES,
@@ -59,6 +57,7 @@ async def ask(
     offer: ModelRequestParameters,
     settings: ModelSettings,
     bounds: Bounds,
+    sleep: Sleep,
 ) -> ModelResponse:
     """The model's answer, repeating the request as `wait_seconds` decides. `named`:
     `provider:name`.
@@ -81,7 +80,7 @@ async def ask(
         except (UserError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             reason = _reason(model, error, retries + 1)
             raise NoAnswer(Failure(provider, reason)) from error
-        await asyncio.sleep(wait)
+        await sleep(wait)
         retries += 1
 
 

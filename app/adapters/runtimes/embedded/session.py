@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pydantic_ai.messages import InstructionPart
 from pydantic_ai.models import Model, ModelRequestParameters
 
-from app.adapters.runtimes.embedded.bounds import Bounds
+from app.adapters.runtimes.embedded.bounds import Bounds, Sleep
 from app.adapters.runtimes.embedded.conversation import Conversation, guessed_tokens
 from app.adapters.runtimes.embedded.kept import KeptResults
 from app.adapters.runtimes.embedded.results import ResultGuard
@@ -31,6 +31,7 @@ class EmbeddedSession:
         models: Mapping[str, Model],
         processes: Processes,
         bounds: Bounds,
+        sleep: Sleep,
     ) -> None:
         """Resume what `order.session_directory` holds; `models` has all that the order names.
 
@@ -56,6 +57,7 @@ class EmbeddedSession:
             ResultGuard(kept, bounds),
             conversation,
             bounds,
+            sleep,
         )
         self._interrupted = asyncio.Event()
         self._running: asyncio.Task[TurnEnd] | None = None

@@ -17,7 +17,7 @@ from pydantic_ai.settings import ModelSettings
 
 from app.adapters.runtimes.arguments import BadCall
 from app.adapters.runtimes.closing import ClosingTool, reported
-from app.adapters.runtimes.embedded.bounds import Bounds
+from app.adapters.runtimes.embedded.bounds import Bounds, Sleep
 from app.adapters.runtimes.embedded.calls import ModelFailed, NoAnswer, ask
 from app.adapters.runtimes.embedded.conversation import (
     Conversation,
@@ -71,6 +71,7 @@ class Desk:
     guard: ResultGuard
     conversation: Conversation
     bounds: Bounds
+    sleep: Sleep
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,7 @@ class Turn:
         if self._most_output is not None:
             settings = {**settings, "max_tokens": self._most_output}
         model = desk.models[self._model]
-        asked = ask(self._model, model, messages, desk.offer, settings, desk.bounds)
+        asked = ask(self._model, model, messages, desk.offer, settings, desk.bounds, desk.sleep)
         return await unless(self._interrupted, asked)
 
     async def _used(self, response: ModelResponse, *, has_text: bool) -> None:

@@ -17,7 +17,7 @@ class _Waiter:
 
     due: timedelta
     order: int
-    wake: Callable[[], None]
+    wake: Callable[[], object]
     is_gone: bool = False
     """It waits no more."""
 
@@ -51,10 +51,18 @@ class TurnedClock:
 
     @asynccontextmanager
     async def timeout(self, seconds: float) -> AsyncIterator[None]:
-        loop = asyncio.get_running_loop()
+        loop, is_inside = asyncio.get_running_loop(), True
         async with asyncio.timeout(None) as bound:
-            with self._waiter(seconds, lambda: bound.reschedule(loop.time())):
-                yield
+
+            def expire() -> None:
+                if is_inside:
+                    bound.reschedule(loop.time())
+
+            with self._waiter(seconds, lambda: loop.call_soon(expire)):
+                try:
+                    yield
+                finally:
+                    is_inside = False
 
     def turn(self, by: timedelta) -> None:
         """Let so much time pass."""
@@ -75,7 +83,7 @@ class TurnedClock:
         return self._waiters[0].due - self._passed if self._waiters else None
 
     @contextmanager
-    def _waiter(self, seconds: float, wake: Callable[[], None]) -> Iterator[None]:
+    def _waiter(self, seconds: float, wake: Callable[[], object]) -> Iterator[None]:
         waiter = _Waiter(self._passed + timedelta(seconds=seconds), next(self._orders), wake)
         heapq.heappush(self._waiters, waiter)
         asyncio.get_running_loop().call_soon(self._wake)  # who waits for no time at all

@@ -1,0 +1,179 @@
+"""A twin of the durable engine: work in the store's own database, performed by the clock."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Final
+
+import sqlalchemy as sa
+
+from app.adapters.engine import Handler
+from app.ports import Clock, Work, WorkKind
+
+POLL_SECONDS: Final = 0.2
+BACKOFF_SECONDS: Final = (1.0, 2.0, 4.0)
+"""Between the attempts of work that fails; after the last it has failed."""
+
+log = logging.getLogger("squadron.engine")
+
+WORK: Final = sa.Table(
+    "twin_work",
+    sa.MetaData(),
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("subject", sa.Text, nullable=False),
+    sa.Column("segment", sa.Integer, nullable=False),
+    sa.Column("due", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("ended_at", sa.Text),
+)
+IN_ORDER: Final[sa.ColumnElement[int]] = sa.literal_column("rowid", sa.Integer)
+QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
+
+
+class TwinEngine:
+    """Implements `RunningEngine` for one life of a process; the table outlives it."""
+
+    def __init__(
+        self, clock: Clock, name: str, database: sa.Engine, queues: Mapping[WorkKind, int]
+    ) -> None:
+        self.repeats = False
+        """Whether work that has ended runs a second time, as after a crash at its very end."""
+        self._clock = clock
+        self._name = name
+        self._database = database
+        self._queues = queues
+        self._handlers: Mapping[WorkKind, Handler] = {}
+        self._running: dict[str, tuple[WorkKind, asyncio.Task[None]]] = {}
+        self._pump: asyncio.Task[None] | None = None
+        WORK.metadata.create_all(database)
+
+    @property
+    def worker(self) -> str:
+        return self._name
+
+    async def start(self, handlers: Mapping[WorkKind, Handler]) -> None:
+        self._handlers = handlers
+        with self._database.begin() as connection:
+            running = WORK.c.status == RUNNING
+            connection.execute(sa.update(WORK).where(running).values(status=QUEUED))
+        self._pump = asyncio.create_task(self._take_on(), name="twin engine")
+
+    async def stop(self, within_seconds: int) -> None:
+        if self._pump is not None:
+            self._pump.cancel()
+        tasks = [task for _, task in self._running.values()]
+        try:
+            async with self._clock.timeout(within_seconds):
+                await asyncio.gather(*tasks, return_exceptions=True)
+        except TimeoutError:
+            return
+
+    def enqueue_with(self, connection: sa.Connection, work: Work) -> None:
+        due = self._clock.now() + timedelta(seconds=max(work.delay_seconds, 0))
+        known = connection.execute(sa.select(WORK.c.id).where(WORK.c.id == work.id)).first()
+        if known is not None:
+            return
+        connection.execute(
+            sa.insert(WORK).values(
+                id=work.id,
+                kind=work.kind.value,
+                subject=work.subject,
+                segment=work.segment,
+                due=due.isoformat(),
+                status=QUEUED,
+            )
+        )
+
+    async def enqueue(self, work: Work) -> None:
+        def commit() -> None:
+            with self._database.begin() as connection:
+                self.enqueue_with(connection, work)
+
+        await asyncio.to_thread(commit)
+
+    async def is_alive(self, worker: str) -> bool:
+        return worker == self._name
+
+    async def is_pending(self, work_id: str) -> bool:
+        with self._database.connect() as connection:
+            wanted = sa.select(WORK.c.status).where(WORK.c.id == work_id)
+            return connection.execute(wanted).scalar() in (QUEUED, RUNNING)
+
+    async def forget_finished(self, before: datetime) -> int:
+        over = WORK.c.status.in_((DONE, FAILED)) & (WORK.c.ended_at < before.isoformat())
+        with self._database.begin() as connection:
+            return connection.execute(sa.delete(WORK).where(over)).rowcount
+
+    async def sweep(self) -> None:
+        """Nothing is missed here."""
+
+    def due_within(self, wait: timedelta) -> list[str]:
+        """Ids of the work that is to be done by then and can be, and of what is being done; but
+        not of segments at work, which may take as long as they like."""
+        until = (self._clock.now() + wait).isoformat()
+        with self._database.connect() as connection:
+            rows = connection.execute(
+                sa.select(WORK.c.id, WORK.c.kind)
+                .where((WORK.c.status == QUEUED) & (WORK.c.due <= until))
+                .order_by(IN_ORDER)
+            ).all()
+        waiting = [row.id for row in rows if self._room(WorkKind(row.kind)) > 0]
+        busy = [name for name, (kind, _) in self._running.items() if kind is not WorkKind.SEGMENT]
+        return waiting + busy
+
+    def _room(self, kind: WorkKind) -> int:
+        taken = sum(each is kind for each, _ in self._running.values())
+        return self._queues.get(kind, 0) - taken
+
+    async def _take_on(self) -> None:
+        while True:
+            self._take()
+            await self._clock.sleep(POLL_SECONDS)
+
+    def _take(self) -> None:
+        """Begin what is due, as far as there is room."""
+        now = self._clock.now().isoformat()
+        with self._database.begin() as connection:
+            rows = connection.execute(
+                sa.select(WORK)
+                .where((WORK.c.status == QUEUED) & (WORK.c.due <= now))
+                .order_by(IN_ORDER)
+            ).all()
+            for row in rows:
+                kind = WorkKind(row.kind)
+                if self._room(kind) <= 0:
+                    continue
+                mine = WORK.c.id == row.id
+                connection.execute(sa.update(WORK).where(mine).values(status=RUNNING))
+                work = Work(kind, row.id, row.subject, row.segment)
+                task = asyncio.create_task(self._perform(work), name=f"work {work.id}")
+                self._running[work.id] = (kind, task)
+
+    async def _perform(self, work: Work) -> None:
+        status = FAILED
+        try:
+            if await self._attempts(work):
+                status = DONE
+                if self.repeats:
+                    await self._attempts(work)
+            mine = WORK.c.id == work.id
+            ended = {"status": status, "ended_at": self._clock.now().isoformat()}
+            with self._database.begin() as connection:
+                connection.execute(sa.update(WORK).where(mine).values(ended))
+        finally:
+            del self._running[work.id]
+
+    async def _attempts(self, work: Work) -> bool:
+        """Whether one of them came to its end."""
+        for pause in (*BACKOFF_SECONDS, None):
+            try:
+                await self._handlers[work.kind](work)
+            except Exception:
+                log.exception("work failed", extra={"work": work.id})
+                if pause is not None:
+                    await self._clock.sleep(pause)
+            else:
+                return True
+        return False

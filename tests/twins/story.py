@@ -1,0 +1,451 @@
+"""`Story`: the whole service in this process, the people around it, and a clock that it turns.
+
+People act by the box's REST interface; what they and the registry see is asked of both. Nothing
+waits in earnest: `settle` lets happen what is under way, and `passes` lets time pass.
+"""
+
+import asyncio
+import itertools
+import json
+import logging
+import os
+import shutil
+import traceback
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final, TypeVar
+
+import httpx
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from app.adapters.runtimes.embedded import EmbeddedRuntime
+from app.adapters.store.database import make_engine, migrate
+from app.bootstrap import Adapters, Service, build
+from app.config.settings import load_settings
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import AgentEvent, Waits
+from app.core.agents.lifecycle import State
+from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.githubbox.box import Box
+from app.scripted.model import scripted_model
+from app.scripted.script import Answer, ComputedStep, Conversation, Script, Scripts, Served, Step
+from app.web.webhook import WebhookEndpoint
+from tests.support.squad import PEOPLE, REPOSITORY, SUMMARY, WEBHOOK_SECRET, Task
+from tests.twins.clock import TurnedClock
+from tests.twins.engine import TwinEngine
+from tests.twins.git import MemoryGit
+from tests.twins.loop import StoryLoop
+from tests.twins.shell import TwinShell
+from tests.twins.timetable import TurnedTimetable
+from tests.twins.workspace import TwinWorkspace
+
+Json = Any
+Found = TypeVar("Found")
+
+SQUADRON: Final = "http://squadron.local"
+HAND_SECONDS: Final = 2
+"""How long a person takes for one thing: what two of them did is told apart by the second."""
+SOON: Final = timedelta(seconds=30)
+"""What waits for less than this belongs to what is under way."""
+MOST_SETTLING: Final = timedelta(minutes=20)
+MOST_LINES: Final = 400
+
+
+class Database:
+    """The database of one story after the other: one engine, which has compiled its statements
+    once, on a file that is made anew for each of them."""
+
+    def __init__(self) -> None:
+        self._directory = TemporaryDirectory(prefix="squadron-stories-", dir=_memory())
+        self._path = Path(self._directory.name, "squadron.sqlite")
+        self._empty = self._path.with_name("empty.sqlite")
+        self.url = f"sqlite:///{self._path}"
+        self.engine = make_engine(self.url)
+        migrate(self.engine)
+        with self.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        self.engine.dispose()
+        shutil.copy(self._path, self._empty)
+
+    def renew(self) -> None:
+        """From now on all tables are empty."""
+        self.engine.dispose()
+        for path in self._directory_files():
+            path.unlink()
+        shutil.copy(self._empty, self._path)
+
+    def _directory_files(self) -> list[Path]:
+        return [*self._path.parent.glob(f"{self._path.name}*")]
+
+
+def _memory() -> str | None:
+    """Where files need no disk, if there is such a place."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+@cache
+def _database() -> Database:
+    return Database()
+
+
+@cache
+def _key() -> rsa.RSAPrivateKey:
+    """The App's, shorter than GitHub's are: checking a key takes longer than a story."""
+    return rsa.generate_private_key(public_exponent=65537, key_size=1024)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One line of the timeline."""
+
+    at: str
+    who: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.at} {self.who:<9} {self.what}"
+
+
+class Story:
+    """A Squadron in one process, and the people around it."""
+
+    def __init__(
+        self,
+        loop: StoryLoop,
+        directory: Path,
+        repositories: Mapping[str, Mapping[str, str]],
+        operator: Mapping[str, Any],
+        people: Mapping[str, str],
+    ) -> None:
+        self.loop = loop
+        self.clock = TurnedClock()
+        self.timeline: list[Seen] = []
+        self._directory = directory
+        self._data = directory / "data"
+        self._numbers = itertools.count(1)
+        self._scripts: tuple[Script, ...] = ()
+        self._prompts: list[Conversation] = []
+        self._lives = 0
+        self._tolerated: list[str] = []
+        self.box = Box(
+            directory,
+            webhook_secret=WEBHOOK_SECRET,
+            webhook_url=f"{SQUADRON}/webhook",
+            webhook_transport=_Told(self),
+            clock=self.clock,
+            key=_key(),
+        )
+        for login, permission in people.items():
+            self.box.add_user(login, permission)
+        for name, files in repositories.items():
+            held = {path: text.encode() for path, text in files.items()}
+            self.box.host(name, MemoryGit(self.clock.now, held), "main")
+        self.workspace = TwinWorkspace(self.box, self._data)
+        self._data.mkdir()
+        _database().renew()
+        self._operator = directory / "operator.yaml"
+        rules = {"reconciliation_interval": 60, "sandbox": {"mode": "off"}, **operator}
+        self._operator.write_text(json.dumps(rules))
+        self.engine: TwinEngine
+        self.service: Service
+        self._tasks: list[asyncio.Task[None]] = []
+        self._webhook: WebhookEndpoint | None = None
+
+    # --- the service ---------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """A process that serves."""
+        self._lives += 1
+        settings = load_settings(
+            {
+                "SQUADRON_GITHUB_APP_ID": str(self.box.identity.app_id),
+                "SQUADRON_GITHUB_PRIVATE_KEY": self.box.identity.private_key_pem.decode(),
+                "SQUADRON_WEBHOOK_SECRET": WEBHOOK_SECRET,
+                "SQUADRON_GITHUB_API_URL": self.box.url,
+                "SQUADRON_DATA_DIR": str(self._data),
+                "SQUADRON_DATABASE_URL": _database().url,
+                "SQUADRON_CONFIG": str(self._operator),
+                "SQUADRON_MODEL": "openai:scripted",
+                "SQUADRON_MODEL_API_KEY": "none",
+            }
+        )
+        shell = TwinShell(self.workspace, self.clock)
+        self.run(self._start(settings, shell))
+
+    async def _start(self, settings: Any, shell: TwinShell) -> None:
+        clock, name = self.clock, f"life-{self._lives}"
+
+        def engine(*made_of: Any) -> TwinEngine:
+            self.engine = TwinEngine(clock, name, *made_of)
+            return self.engine
+
+        self.service = build(
+            settings,
+            adapters=Adapters(
+                clock=clock,
+                database=lambda _: _database().engine,
+                timetable=TurnedTimetable(clock),
+                engine=engine,
+                github=_Asked(self),
+                workspace=self.workspace,
+                processes=shell,
+                runtime=EmbeddedRuntime(shell, self._model, sleep=clock.sleep),
+            ),
+        )
+        self.loop.busy = [lambda: self.service.writer.unanswered > 0]
+        self._webhook = WebhookEndpoint(self.service.intake, self.service.dispatcher.notify)
+        await self.service.start()
+        self._tasks = [asyncio.create_task(self.service.dispatcher.run(), name="dispatcher")]
+
+    def stop(self) -> None:
+        """The process ends in order, as a platform ends it."""
+        self.note("operator", "stops the service")
+        stopping = self.loop.create_task(self._stop())
+        self._until(stopping.done, "the service has stopped")
+        stopping.result()
+
+    async def _stop(self) -> None:
+        self._webhook = None
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.service.stop()
+
+    def _model(self, name: str) -> Any:
+        return scripted_model(self._next_step, name, self.clock.sleep)
+
+    def _next_step(self, conversation: Conversation) -> Served:
+        self._prompts.append(conversation)
+        return Scripts(self._scripts, (SUMMARY_MARK, COMPACTION_MARK)).next(conversation)
+
+    # --- what people do ------------------------------------------------------------------------
+
+    def does(self, login: str, method: str, path: str, content: Json = None) -> Json:
+        """One REST call in a person's name, which GitHub has to allow."""
+        self.clock.turn(timedelta(seconds=HAND_SECONDS))
+        self.note(login, f"{method} {path} {_short(content)}")
+        return self.run(self.box.does(login, method, path, content)).body
+
+    def sees(self, path: str) -> Json:
+        """What anybody with a browser sees at one address."""
+        bare, _, query = path.partition("?")
+        asked = dict(httpx.QueryParams(query))
+        return self.run(self.box.does("maria", "GET", bare, query=asked)).body
+
+    def issue(
+        self,
+        title: str,
+        *steps: Step | ComputedStep,
+        summary: Answer = SUMMARY,
+        body: str = "",
+        by: str = "maria",
+        labels: tuple[str, ...] = (),
+        repository: str = REPOSITORY,
+    ) -> Task:
+        """Somebody opens an issue; whatever agent works on it takes these steps."""
+        name = f"story-{next(self._numbers)}"
+        self._scripts = (*self._scripts, Script(name, steps, summary))
+        content = {"title": title, "body": f"SCENARIO:{name}\n{body}", "labels": [*labels]}
+        opened = self.does(by, "POST", f"/repos/{repository}/issues", content)
+        return Task(repository, opened["number"], "")
+
+    def label(self, task: Task, *labels: str, by: str = "maria") -> None:
+        """Somebody sets labels."""
+        self.does(by, "POST", f"{task.path}/labels", {"labels": [*labels]})
+
+    def give(self, role: str, title: str, *steps: Step | ComputedStep, **about: Any) -> Task:
+        """Maria opens an issue and labels it for a role; the agent works as far as it gets."""
+        task = self.issue(title, *steps, **about).by(role)
+        self.label(task, f"squadron:{role}")
+        self.settle()
+        return task
+
+    def comment(self, task: Task, body: str, by: str = "maria") -> None:
+        """Somebody comments."""
+        self.does(by, "POST", f"{task.path}/comments", {"body": body})
+
+    def close(self, task: Task, by: str = "maria") -> None:
+        """Somebody closes the issue."""
+        self.does(by, "PATCH", task.path, {"state": "closed"})
+
+    def merge(self, task: Task, by: str = "maria") -> None:
+        """Somebody merges the agent's pull request."""
+        number = self.agent(task).pull_request
+        self.does(by, "PUT", f"/repos/{task.repository}/pulls/{number}/merge")
+
+    # --- what is to be seen --------------------------------------------------------------------
+
+    def agents(self, task: Task) -> list[Agent]:
+        """All agents that ever worked on the issue in that role, oldest first."""
+        found = self.run(self.service.store.agents(repository=task.repository, issue=task.number))
+        return [agent for agent in found if agent.id.role == task.role]
+
+    def agent(self, task: Task) -> Agent:
+        """The newest agent of the task."""
+        found = self.agents(task)
+        assert found, f"there is no agent for {task}"
+        return found[-1]
+
+    def state(self, task: Task) -> tuple[State, Waits | None]:
+        """Where the newest agent of the task is, and what it waits for."""
+        agent = self.agent(task)
+        return agent.state, agent.waits_for
+
+    def log(self, agent: AgentId) -> Sequence[AgentEvent]:
+        """Everything that happened to an agent."""
+        return self.run(self.service.store.log(agent))
+
+    # --- time ----------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Let happen what is under way: time passes no further than that needs."""
+        self._until(self._is_settled, "nothing is under way")
+
+    def passes(self, **time: float) -> None:
+        """Let so much time pass at once, and what follows happen: `passes(hours=2)`."""
+        self.note("clock", f"turned by {timedelta(**time)}")
+        self.clock.turn(timedelta(**time))
+        self.settle()
+
+    def _is_settled(self) -> bool:
+        if not self.box.webhooks.idle or self.engine.due_within(SOON):
+            return False
+        return not self.run(self.service.store.undispatched(1))
+
+    def _until(self, is_so: Callable[[], bool], what: str) -> None:
+        """Turn the clock from one who waits to the next until it is so."""
+        turned = timedelta()
+        self.loop.run_until_quiet()
+        while not is_so():
+            step = self.clock.next_in
+            assert step is not None, f"{what}: nobody waits for anything, and it is not so"
+            turned += step
+            assert turned <= MOST_SETTLING, f"{what}: not within {MOST_SETTLING}"
+            self.clock.turn(step)
+            self.loop.run_until_quiet()
+
+    def run(self, work: Coroutine[Any, Any, Found]) -> Found:
+        """What a coroutine comes to that needs no time to pass."""
+        result: Found = self.loop.finish(self.loop.create_task(work))
+        return result
+
+    # --- order ---------------------------------------------------------------------------------
+
+    def note(self, who: str, what: str) -> None:
+        """One line of the timeline."""
+        self.timeline.append(Seen(f"{self.clock.now():%d %H:%M:%S.%f}"[:-3], who, what))
+
+    def tolerates(self, words: str) -> None:
+        """Error lines of the service that hold these words belong to the story."""
+        self._tolerated.append(words)
+
+    def check(self) -> None:
+        """Everything is in order, now and at the end."""
+        assert not self.loop.faults, self.loop.faults
+        wrong = [
+            each
+            for each in self.timeline
+            if each.who in ("ERROR", "CRITICAL")
+            and not any(words in each.what for words in self._tolerated)
+        ]
+        assert not wrong, f"the service's log: {wrong[0]}"
+
+    def told(self) -> str:
+        """What everybody saw, for a story that failed."""
+        lines = [str(each) for each in self.timeline[-MOST_LINES:]]
+        return "\n".join(["", "--- what everybody saw ---", *lines])
+
+
+class _Asked(httpx.AsyncBaseTransport):
+    """What the service asks of GitHub."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+        self._box = httpx.ASGITransport(story.box.asgi)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self._box.handle_async_request(request)
+        if request.method != "GET":
+            what = f"{request.method} {request.url.path} {request.content.decode()[:200]}"
+            self._story.note("Squadron", f"{what} → {response.status_code}")
+        return response
+
+
+class _Told(httpx.AsyncBaseTransport):
+    """What GitHub tells the service."""
+
+    def __init__(self, story: Story) -> None:
+        self._story = story
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        endpoint = self._story._webhook
+        if endpoint is None:
+            raise httpx.ConnectError("nobody listens", request=request)
+        event = request.headers["X-GitHub-Event"]
+        action = json.loads(request.content).get("action", "")
+        response = await httpx.ASGITransport(endpoint).handle_async_request(request)
+        self._story.note("GitHub", f"tells {event} {action} → {response.status_code}")
+        return response
+
+
+class _Lines(logging.Handler):
+    """The service's log, as part of the timeline."""
+
+    def __init__(self, story: Story) -> None:
+        super().__init__(logging.INFO)
+        self._story = story
+
+    def emit(self, record: logging.LogRecord) -> None:
+        who = record.levelname if record.levelno >= logging.ERROR else record.name[-9:]
+        error = "".join(traceback.format_exception(*record.exc_info)) if record.exc_info else ""
+        further = {k: v for k, v in vars(record).items() if k not in _USUAL}
+        self._story.note(who, f"{record.getMessage()} {further or ''} {error}".rstrip())
+
+
+_USUAL: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "taskName"}
+
+
+def _short(content: Json) -> str:
+    return "" if content is None else json.dumps(content)[:200]
+
+
+@contextmanager
+def story(
+    directory: Path,
+    repositories: Mapping[str, Mapping[str, str]],
+    *,
+    operator: Mapping[str, Any] | None = None,
+    people: Mapping[str, str] = PEOPLE,
+) -> Iterator[Story]:
+    """Begin a story, and look at its end whether everything is in order."""
+    loop = StoryLoop()
+    asyncio.set_event_loop(loop)
+    lines = None
+    told = logging.getLogger("squadron")
+    level = told.level
+    try:
+        here = Story(loop, directory, repositories, operator or {}, people)
+        lines = _Lines(here)
+        told.addHandler(lines)
+        told.setLevel(logging.INFO)
+        here.start()
+        try:
+            yield here
+            here.settle()
+            here.check()
+            here.stop()
+            here.check()
+        except BaseException as error:
+            error.add_note(here.told())
+            raise
+    finally:
+        if lines is not None:
+            told.removeHandler(lines)
+        told.setLevel(level)
+        asyncio.set_event_loop(None)
+        loop.close()

@@ -1,0 +1,299 @@
+"""A twin of the workspaces: an agent's files on disk, its commits in the box's memory.
+
+What it pushes moves the references of the box, so that GitHub tells of it.
+"""
+
+import hashlib
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.adapters.workspace import agent_directory
+from app.core.agents.events import DiffSize
+from app.githubbox.box import Box
+from app.githubbox.git import EMPTY_TREE, NOTHING, GitFailed
+from app.ports import Checkout, CheckoutOrder, KeptWork, WorkspaceFailed
+from tests.twins.git import Files, MemoryGit
+
+
+@dataclass
+class Clone:
+    """What is known of an agent's clone besides its files."""
+
+    git: MemoryGit
+    directory: Path
+    base: str
+    """Where its branch left the default branch."""
+    head: str
+    """Its newest commit."""
+    pushed: str
+    """What GitHub was seen to have."""
+    told: str = ""
+    """The commit of others of which the agent knows that it conflicts with its own."""
+
+    def files(self) -> dict[str, bytes]:
+        """What is in the directory."""
+        found = (each for each in sorted(self.directory.rglob("*")) if each.is_file())
+        return {str(each.relative_to(self.directory)): each.read_bytes() for each in found}
+
+    def write(self, files: Files) -> None:
+        """Make the directory hold just that."""
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.directory.mkdir(parents=True)
+        for path, content in files.items():
+            (self.directory / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.directory / path).write_bytes(content)
+
+    def commit(self, message: str, name: str, email: str, *merged: str) -> None:
+        """A commit of what is there, if that is new."""
+        files = self.files()
+        if merged or files != dict(self.git.files(self.head)):
+            self.head = self.git.make(files, [self.head, *merged], message, name, email)
+
+    def has(self, sha: str) -> bool:
+        """Whether its commits rest on that one."""
+        return self.git.parted(self.head, sha) == sha
+
+
+class TwinWorkspace:
+    """Implements `ports.Workspace`. It is the disk: it outlives the service's process."""
+
+    def __init__(self, box: Box, data_directory: Path) -> None:
+        self.away = ""
+        """Why nothing works at all; empty: it does."""
+        self.refused = ""
+        """Why GitHub takes no push; empty: it does."""
+        self.calls: list[str] = []
+        """What was asked of it, oldest first."""
+        self._box = box
+        self._data = data_directory
+        self._clones: dict[str, Clone] = {}
+
+    def clone_at(self, directory: Path) -> Clone:
+        """The clone that is in that directory."""
+        found = [each for each in self._clones.values() if each.directory == directory]
+        if not found:
+            raise WorkspaceFailed(f"{directory} is not an agent's workspace.")
+        return found[0]
+
+    async def prepare(self, order: CheckoutOrder) -> Checkout:
+        git = self._git(f"prepare {order.agent}", order)
+        default = self._default(git, order)
+        if order.pull_request is not None:
+            return await self._pull_request(git, order, order.pull_request, default)
+        clone = self._clones.get(order.agent)
+        if git.head(order.branch) is None:
+            start = clone.pushed if clone else self._start(git, order, default)
+            await self._push(order, start, NOTHING)
+        head = git.head(order.branch)
+        assert head is not None
+        base = git.parted(default, head)
+        if clone is not None:
+            pulled = self._pull(clone, order, head)
+            return Checkout(clone.directory, clone.base, head, is_fresh=False, pulled=pulled)
+        if base == EMPTY_TREE:
+            raise WorkspaceFailed(f"{default[:12]} and {head[:12]} share no history.")
+        clone = self._clones[order.agent] = self._made(git, order, base, head)
+        is_unchanged = dict(git.files(base)) == dict(git.files(head))
+        return Checkout(clone.directory, base, head, is_fresh=True, is_unchanged=is_unchanged)
+
+    async def fingerprint(self, directory: Path) -> str:
+        self._asked(f"fingerprint {directory.parent.name}")
+        files = self.clone_at(directory).files()
+        return hashlib.sha1(repr(sorted(files.items())).encode()).hexdigest()
+
+    async def keep(self, order: CheckoutOrder, message: str) -> KeptWork:
+        clone = self._clones.get(order.agent)
+        if clone is None:
+            return KeptWork(sha=None, is_pushed=False)
+        try:
+            git = self._git(f"keep {order.agent}", order)
+            clone.commit(message, order.author_name, order.author_email)
+            default = self._default(git, order)
+        except WorkspaceFailed as failed:
+            problem = f"The work could not be kept: {failed} It stays in {clone.directory}."
+            return KeptWork(sha=None, is_pushed=False, problem=problem)
+        problem, diverged = await self._publish(clone, order)
+        base = git.parted(default, clone.head)
+        _, conflicts = git.merged(base, git.files(default), git.files(clone.head))
+        own = [each for each in reversed(git.since(clone.head, default)) if len(each.parents) < 2]
+        changed = [one for one in own if self._changes(git, one.sha, one.parents[0])]
+        return KeptWork(
+            sha=clone.head,
+            is_pushed=not problem,
+            problem=problem,
+            has_changes=dict(git.files(base)) != dict(git.files(clone.head)),
+            commits=tuple(one.message.splitlines()[0] for one in changed),
+            diff=self._changes(git, clone.head, base) or DiffSize(files=0, added=0, deleted=0),
+            conflicts=conflicts,
+            diverged=diverged,
+            was_told=diverged and clone.told == git.head(order.branch),
+        )
+
+    async def news(self, order: CheckoutOrder, since_sha: str) -> str:
+        git = self._git(f"news {order.agent}", order)
+        head = self._default(git, order)
+        new = git.since(head, since_sha)
+        subjects = [f"{one.sha[:7]} {one.message.splitlines()[0]}" for one in new]
+        return "\n".join([f"{len(new)} new commits:", *subjects]) if new else ""
+
+    async def change(self, order: CheckoutOrder) -> str:
+        git = self._git(f"change {order.agent}", order)
+        clone = self._clones[order.agent]
+        changes = await git.changes(clone.base, clone.head)
+        return "".join(_printed(one.path, one.status, one.patch) for one in changes)
+
+    async def delete_branch(self, order: CheckoutOrder, sha: str) -> bool:
+        git = self._git(f"delete_branch {order.agent}", order)
+        there = git.head(order.branch)
+        if there is None:
+            return True
+        if there != sha:
+            return False
+        await self._push(order, NOTHING, there)
+        return True
+
+    async def remove(self, agent: str) -> bool:
+        self._asked(f"remove {agent}")
+        clone = self._clones.get(agent)
+        if clone is None:
+            return True
+        if clone.head != clone.pushed or clone.files() != dict(clone.git.files(clone.head)):
+            return False
+        await self._delete(agent)
+        return True
+
+    async def discard(self, agent: str) -> None:
+        self._asked(f"discard {agent}")
+        await self._delete(agent)
+
+    async def forget_session(self, agent: str) -> None:
+        self._asked(f"forget_session {agent}")
+        for name in ("session", "home", "tmp"):
+            shutil.rmtree(agent_directory(self._data, agent) / name, ignore_errors=True)
+
+    # --- within --------------------------------------------------------------------------------
+
+    def _asked(self, call: str) -> None:
+        self.calls.append(call)
+        if self.away:
+            raise WorkspaceFailed(self.away)
+
+    def _git(self, call: str, order: CheckoutOrder) -> MemoryGit:
+        self._asked(call)
+        repository = self._box.world.repository(order.repository.full_name)
+        if repository is None or not isinstance(repository.git, MemoryGit):
+            raise WorkspaceFailed(f"{order.repository.full_name} is not there.")
+        return repository.git
+
+    def _default(self, git: MemoryGit, order: CheckoutOrder) -> str:
+        head = git.head(order.default_branch)
+        if head is None:
+            raise WorkspaceFailed(
+                f"{order.repository.full_name} has no branch `{order.default_branch}`: "
+                "push a first commit to it."
+            )
+        return head
+
+    def _start(self, git: MemoryGit, order: CheckoutOrder, default: str) -> str:
+        message = f"Start of {order.agent}"
+        files, who = git.files(default), (order.author_name, order.author_email)
+        return git.make(files, [default], message, *who)
+
+    def _made(self, git: MemoryGit, order: CheckoutOrder, base: str, head: str) -> Clone:
+        directory = agent_directory(self._data, order.agent) / "workspace"
+        clone = Clone(git, directory, base, head, pushed=head)
+        clone.write(git.files(head))
+        return clone
+
+    async def _pull_request(
+        self, git: MemoryGit, order: CheckoutOrder, number: int, default: str
+    ) -> Checkout:
+        clone, is_fresh = self._clones.get(order.agent), order.agent not in self._clones
+        if clone is None:
+            head = await git.resolve(f"pull/{number}/head")
+            if head is None:
+                raise WorkspaceFailed(f"#{number} has no head.")
+            clone = self._made(git, order, git.parted(default, head), head)
+            self._clones[order.agent] = clone
+        return Checkout(clone.directory, clone.base, clone.head, is_fresh=is_fresh)
+
+    def _pull(self, clone: Clone, order: CheckoutOrder, there: str) -> str:
+        """Bring what others pushed into the clone; what is new, for the agent."""
+        who = (order.author_name, order.author_email)
+        if clone.has(there):
+            return ""
+        clone.commit(f"Work in progress of {order.agent}", *who)
+        git = clone.git
+        new = git.since(there, clone.head)
+        words = [f"Others pushed to {order.branch}:"]
+        words += [f"{one.sha[:7]} {one.author.name}: {one.message.splitlines()[0]}" for one in new]
+        base = git.parted(clone.head, there)
+        merged, conflicts = git.merged(base, git.files(clone.head), git.files(there))
+        if conflicts:
+            clone.told = there
+            found = ", ".join(conflicts)
+            return "\n".join([*words, "", f"They conflict with your commits in: {found}."])
+        clone.write(merged)
+        if base == clone.head:
+            clone.head = there
+        else:
+            clone.commit(f"Merge what others pushed to {order.branch}", *who, there)
+        return "\n".join([*words, "", "They are merged into your branch."])
+
+    async def _publish(self, clone: Clone, order: CheckoutOrder) -> tuple[str, bool]:
+        """Push the clone's commits; the problem, and whether others are in the way."""
+        git, there = clone.git, clone.git.head(order.branch)
+        if there is not None and not clone.has(there):
+            if git.parted(clone.head, there) == clone.head:
+                clone.head = clone.pushed = there
+                return "", False
+            base = git.parted(clone.head, there)
+            merged, conflicts = git.merged(base, git.files(clone.head), git.files(there))
+            if conflicts:
+                named = ", ".join(f"`{path}`" for path in conflicts)
+                return (
+                    f"{clone.head[:12]} is not on GitHub: others pushed to `{order.branch}` (now"
+                    f" {there[:12]}) what conflicts with it in {named}."
+                ), True
+            clone.write(merged)
+            who = (order.author_name, order.author_email)
+            clone.commit(f"Merge what others pushed to {order.branch}", *who, there)
+        try:
+            if there != clone.head:
+                await self._push(order, clone.head, there or NOTHING)
+        except WorkspaceFailed as failed:
+            return f"{clone.head[:12]} is not on GitHub: {failed}", False
+        clone.pushed = clone.head
+        return "", False
+
+    async def _push(self, order: CheckoutOrder, new: str, old: str) -> None:
+        if self.refused:
+            raise WorkspaceFailed(self.refused)
+        name, ref = order.repository.full_name, f"refs/heads/{order.branch}"
+        try:
+            await self._box.push(name, ref, new, old, by=None)
+        except GitFailed as failed:
+            raise WorkspaceFailed(str(failed)) from None
+
+    def _changes(self, git: MemoryGit, sha: str, before: str) -> DiffSize | None:
+        """How far two commits differ; None: not at all."""
+        new, old = git.files(sha), git.files(before)
+        if dict(new) == dict(old):
+            return None
+        found = git.differences(before, sha)
+        added, deleted = (sum(part) for part in zip(*found, strict=True))
+        return DiffSize(files=len(found), added=added, deleted=deleted)
+
+    async def _delete(self, agent: str) -> None:
+        self._clones.pop(agent, None)
+        shutil.rmtree(agent_directory(self._data, agent) / "workspace", ignore_errors=True)
+
+
+def _printed(path: str, status: str, patch: str | None) -> str:
+    """One file of a change, as git prints it."""
+    old = "/dev/null" if status == "added" else f"a/{path}"
+    new = "/dev/null" if status == "removed" else f"b/{path}"
+    mode = {"added": "new file mode 100644\n", "removed": "deleted file mode 100644\n"}
+    head = f"diff --git a/{path} b/{path}\n{mode.get(status, '')}--- {old}\n+++ {new}\n"
+    return f"{head}{patch or ''}\n"
