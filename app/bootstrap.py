@@ -24,7 +24,6 @@ from app.adapters.disk import free_mib
 from app.adapters.engine import (
     ClusterMembership,
     DurableEngine,
-    Handler,
     Membership,
     RunningEngine,
     SingleProcess,
@@ -73,6 +72,7 @@ from app.core.rules.operator import HouseRules
 from app.core.text.redact import Redactor
 from app.ports import (
     Clock,
+    Handler,
     Preparation,
     Processes,
     Runtime,

@@ -20,7 +20,8 @@ from app.adapters.runtimes import claude, copilot
 from app.core.agents.events import SegmentStarted, ToolAsked
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.waiting import until
 
 ROUNDS: Final = 5

@@ -1,15 +1,12 @@
 """What a service does again and again, by the clock of this machine."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from app.ports import Clock
-
-Job = Callable[[], Awaitable[None]]
+from app.ports import Clock, Job
 
 
 class ScheduledTimes:

@@ -163,7 +163,12 @@ class Webhooks:
     @property
     def idle(self) -> bool:
         """Is nothing waiting, late or on its way?"""
-        return not self._waiting and not self._late and (self._pump is None or self._pump.done())
+        return not self._late and not self.is_sending
+
+    @property
+    def is_sending(self) -> bool:
+        """Is something on its way, or waiting for what is?"""
+        return bool(self._waiting) or (self._pump is not None and not self._pump.done())
 
     async def close(self) -> None:
         """Give up what has not been sent."""

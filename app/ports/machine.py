@@ -38,12 +38,14 @@ class Clock(Protocol):
         ...
 
 
+Job = Callable[[], Awaitable[None]]
+"""What is done again and again."""
+
+
 class Timetable(Protocol):
     """What is done again and again while a process serves."""
 
-    def every(
-        self, interval: timedelta, job: Callable[[], Awaitable[None]], *, at_once: bool = False
-    ) -> None:
+    def every(self, interval: timedelta, job: Job, *, at_once: bool = False) -> None:
         """Do it so often, the first time at once or after one interval."""
         ...
 

@@ -1,6 +1,6 @@
 """The durable engine, and the database: inbox, registry, event logs, effects."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -70,6 +70,10 @@ class Work:
             str(agent),
             delay_seconds=delay_seconds,
         )
+
+
+Handler = Callable[[Work], Awaitable[None]]
+"""Performs one piece of work. It may be called again for the same piece."""
 
 
 class Queue(Protocol):

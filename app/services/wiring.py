@@ -3,10 +3,10 @@
 The order is that of the layers, lowest first. What a service needs it is given by name.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from app.ports import Work, WorkKind
+from app.ports import Handler, WorkKind
 from app.services.commands.answers import Hearing
 from app.services.commands.hear import Commanding
 from app.services.commands.obey import Obeying
@@ -49,8 +49,6 @@ from app.services.steering.ownership import Overriding
 from app.services.steering.pull_request_ended import PullRequestEnds
 from app.services.steering.taken_away import EndsByPeople
 from app.services.world import World
-
-Handler = Callable[[Work], Awaitable[None]]
 
 
 class Services(NamedTuple):

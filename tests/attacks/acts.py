@@ -23,7 +23,8 @@ from tests.attacks.hostile_texts import (
 )
 from tests.support.deliveries import deliver
 from tests.support.github import BOT, git
-from tests.support.squad import WEBHOOK_SECRET, Squad, Task
+from tests.support.people import Task
+from tests.support.squad import WEBHOOK_SECRET, Squad
 from tests.support.steps import completes, is_blocked, runs
 from tests.support.waiting import until
 

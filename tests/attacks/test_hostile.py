@@ -29,7 +29,8 @@ from tests.attacks.hostile_texts import (
     TAGGED,
     UNSEEN,
 )
-from tests.support.squad import ADMIN_TOKEN, MODEL_KEY, WEBHOOK_SECRET, Squad, repository, squad
+from tests.support.people import repository
+from tests.support.squad import ADMIN_TOKEN, MODEL_KEY, WEBHOOK_SECRET, Squad, squad
 
 pytestmark = pytest.mark.full
 

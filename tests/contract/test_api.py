@@ -19,7 +19,8 @@ from app.core.agents.lifecycle import State
 from app.web import api
 from app.web.application import rest
 from tests.contract.github_support import app_key
-from tests.support.squad import ADMIN_TOKEN, CANARIES, Squad, repository, squad
+from tests.support.people import repository
+from tests.support.squad import ADMIN_TOKEN, CANARIES, Squad, squad
 from tests.support.steps import completes, runs, waits_for
 from tests.support.waiting import MOST_SECONDS, until
 

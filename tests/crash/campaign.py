@@ -26,8 +26,9 @@ from tests.crash.findings import Logs, World, doubled, forgotten, logs, missing,
 from tests.crash.postman import Postman
 from tests.support import processes
 from tests.support.github import GitHub, running_box
+from tests.support.people import PEOPLE, repository
 from tests.support.registry import open_registry
-from tests.support.squad import MODEL_KEY, PEOPLE, WEBHOOK_SECRET, repository
+from tests.support.squad import MODEL_KEY, WEBHOOK_SECRET
 from tests.support.waiting import NeverCame, until
 
 KILLS = 30

@@ -12,8 +12,8 @@ from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.scripted.script import Answer, Script, Scripts
 from app.scripted.server import ScriptedServer
 from tests.support.github import GitHub
+from tests.support.people import TRIES
 from tests.support.registry import Registry
-from tests.support.squad import TRIES
 from tests.support.steps import commits, completes, is_blocked, runs, says, writes
 
 PERSON = "maria"

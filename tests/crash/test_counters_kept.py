@@ -37,7 +37,8 @@ from app.core.agents.events import (
 from app.core.agents.lifecycle import State
 from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.scripted.script import Answer, Call, Script, Scripts
-from tests.support.squad import TRIES, Squad, Task, repository, squad
+from tests.support.people import TRIES, Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, is_blocked, runs, writes
 from tests.support.waiting import until
 

@@ -26,7 +26,8 @@ from app.services.handlers.reconciliation import ADAPT
 from tests.support import processes
 from tests.support.github import BOT, GitHub, running_box
 from tests.support.past import Past, a_past
-from tests.support.squad import REPOSITORY, WEBHOOK_SECRET, WITHOUT_SANDBOX, squad
+from tests.support.people import REPOSITORY
+from tests.support.squad import WEBHOOK_SECRET, WITHOUT_SANDBOX, squad
 from tests.support.steps import completes
 from tests.support.waiting import until
 

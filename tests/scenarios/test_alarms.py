@@ -16,7 +16,8 @@ from app.core.money import nanousd
 from app.scripted.script import Answer, Call
 from tests.support.books import Books, open_books
 from tests.support.hook_receiver import Receiver, receiver
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, runs, waits_for
 from tests.support.waiting import until
 

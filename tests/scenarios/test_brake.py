@@ -21,7 +21,8 @@ from app.core.agents.events import Braked, BrakeLifted, SegmentStarted, Waits
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call, Script, Scripts
 from tests.support.github import BOT, git
-from tests.support.squad import SUMMARY, Squad, Task, json_text, repository, squad
+from tests.support.people import SUMMARY, Task, repository
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes, is_blocked, runs, waits_for, writes
 from tests.support.waiting import until
 

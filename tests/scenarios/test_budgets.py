@@ -17,7 +17,8 @@ from app.core.money import nanousd
 from tests.support.books import Books, open_books
 from tests.support.funding import notes, refused, until_runs
 from tests.support.github import git
-from tests.support.squad import PEOPLE, Squad, Task, repository, squad
+from tests.support.people import PEOPLE, Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, waits_for
 from tests.support.waiting import until
 

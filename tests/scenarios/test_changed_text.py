@@ -11,7 +11,8 @@ from app.core.agents.agent import Task as Text
 from app.core.agents.events import Created
 from app.core.agents.lifecycle import State
 from tests.support.deliveries import deliver, told_of
-from tests.support.squad import REPOSITORY, Squad, Task, json_text, repository, squad
+from tests.support.people import REPOSITORY, Task, repository
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes
 from tests.support.waiting import until
 

@@ -9,7 +9,8 @@ import pytest
 from app.core.agents.agent import Agent
 from app.core.agents.events import Waits, Woken
 from app.core.agents.lifecycle import State
-from tests.support.squad import Squad, Task, json_text, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes, is_blocked, runs, waits_for
 from tests.support.waiting import until
 

@@ -10,7 +10,8 @@ import pytest
 from app.core.agents.lifecycle import State
 from tests.support.deliveries import deliver
 from tests.support.github import git
-from tests.support.squad import REPOSITORY, Squad, repository, squad
+from tests.support.people import REPOSITORY, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, waits_for
 from tests.support.waiting import until
 

@@ -6,8 +6,9 @@ import pytest
 
 from app.core.agents.events import Layer, ToolEnded, Tripped
 from tests.support.github import git
+from tests.support.people import repository
 from tests.support.sandbox import BUBBLEWRAP
-from tests.support.squad import Squad, json_text, repository, squad
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes, runs, says, thinks, writes
 
 pytestmark = [pytest.mark.full, BUBBLEWRAP]

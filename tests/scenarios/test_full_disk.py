@@ -14,7 +14,8 @@ import pytest
 
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
-from tests.support.squad import REPOSITORY, Squad, repository, squad
+from tests.support.people import REPOSITORY, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, runs, waits_for
 from tests.support.waiting import until
 

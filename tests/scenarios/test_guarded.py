@@ -16,7 +16,8 @@ from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from tests.scenarios.test_configuration import checks, opens, pushes
 from tests.support.deliveries import deliver
-from tests.support.squad import REPOSITORY, Squad, repository, squad
+from tests.support.people import REPOSITORY, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, runs
 from tests.support.waiting import until
 

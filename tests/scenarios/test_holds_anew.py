@@ -22,7 +22,8 @@ from app.core.agents.events import (
     TurnAsked,
 )
 from app.core.agents.lifecycle import State
-from tests.support.squad import Squad, Task, json_text, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes, runs, thinks
 from tests.support.waiting import until
 

@@ -13,9 +13,10 @@ from app.core.agents.lifecycle import State
 from tests.contract.store_support import own_postgresql_database
 from tests.crash.cluster import SQUADRON, Member
 from tests.support.github import git
+from tests.support.people import Task, repository
 from tests.support.processes import free_port
 from tests.support.service import Service
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, waits_for
 from tests.support.waiting import MOST_SECONDS, until
 

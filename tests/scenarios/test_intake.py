@@ -16,7 +16,8 @@ from app.core.agents.lifecycle import State
 from tests.contract.official_examples import PAYLOADS
 from tests.support import processes
 from tests.support.deliveries import deliver, headers, post
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes
 from tests.support.waiting import MOST_SECONDS, until
 

@@ -21,7 +21,8 @@ from app.services.handlers.reconciliation import SESSIONS_KEPT_FOR, TIDY
 from tests.contract.store_support import NOON
 from tests.scenarios.test_adapting import house
 from tests.support.past import Past
-from tests.support.squad import Squad, Task, json_text, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes, waits_for
 from tests.support.waiting import until
 

@@ -9,8 +9,9 @@ from app.core.agents.agent import Agent
 from app.core.agents.events import SetUp
 from app.core.agents.lifecycle import State
 from tests.support.github import git
+from tests.support.people import Task, repository
 from tests.support.sandbox import BUBBLEWRAP
-from tests.support.squad import Squad, Task, json_text, repository, squad
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import commits, completes, runs, writes
 
 pytestmark = [pytest.mark.full, BUBBLEWRAP]

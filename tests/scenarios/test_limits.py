@@ -26,7 +26,8 @@ from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call
 from tests.support.deliveries import deliver
 from tests.support.github import git
-from tests.support.squad import TRIES, Squad, Task, repository, squad
+from tests.support.people import TRIES, Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import (
     completes,
     is_blocked,

@@ -24,7 +24,8 @@ from app.ports import Repository, WaitingStart
 from app.scripted.script import Answer, Call, Conversation, Speaker
 from tests.support.books import Books, billed, open_books
 from tests.support.funding import notes, refused, until_runs
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, runs, says, waits_for
 from tests.support.waiting import until
 

@@ -8,7 +8,8 @@ import pytest
 from app.core.agents.events import Kept, LostAccess, Slept, Waits, Woken
 from app.core.agents.lifecycle import State
 from app.core.words.story import refused_words
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import commits, completes, is_blocked, runs, waits_for, writes
 from tests.support.waiting import until
 

@@ -14,7 +14,8 @@ import pytest
 from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
 from app.core.agents.lifecycle import State
 from app.core.words.story import refused_words
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import commits, runs, waits_for, writes
 from tests.support.waiting import MOST_SECONDS, until
 

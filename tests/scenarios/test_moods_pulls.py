@@ -13,7 +13,8 @@ from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.words.story import refused_words
 from tests.scenarios.test_review_roles import posted, proposes, reviews
-from tests.support.squad import Squad, repository, squad
+from tests.support.people import repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import commits, completes, waits_for, writes
 from tests.support.waiting import until
 

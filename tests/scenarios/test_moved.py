@@ -11,7 +11,8 @@ from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.scripted.script import Step
 from tests.support.github import git
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import commits, completes, is_blocked, runs, waits_for, writes
 from tests.support.waiting import until
 

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 from app.cli.main import app
 from app.core.agents.lifecycle import State
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, runs
 from tests.support.waiting import until
 

@@ -18,7 +18,8 @@ from app.core.words.prompts import SUMMARY_MARK
 from app.core.words.refusals import WITHDRAWN
 from app.scripted.script import Answer
 from tests.support.github import BOT
-from tests.support.squad import Squad, Task, json_text, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes, runs, says, thinks, waits_for
 from tests.support.waiting import until
 

@@ -11,7 +11,8 @@ from app.core.agents.agent import EffectState
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.effects.pacing import WRITES
-from tests.support.squad import REPOSITORY, Squad, Task, repository, squad
+from tests.support.people import REPOSITORY, Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import commits, is_blocked, runs, waits_for, writes
 from tests.support.waiting import until
 

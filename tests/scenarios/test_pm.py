@@ -6,7 +6,8 @@ import pytest
 
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call, Conversation
-from tests.support.squad import REPOSITORY, Squad, Task, json_text, repository, squad
+from tests.support.people import REPOSITORY, Task, repository
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes, runs
 from tests.support.waiting import until
 

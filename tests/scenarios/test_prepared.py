@@ -18,8 +18,9 @@ from app.services.starting.predecessor import assignment_of
 from app.services.world import PlanReading
 from tests.scenarios import local_internet
 from tests.support.github import git
+from tests.support.people import repository
 from tests.support.sandbox import BUBBLEWRAP
-from tests.support.squad import Squad, json_text, repository, squad
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes, runs
 
 pytestmark = [pytest.mark.full, BUBBLEWRAP]

@@ -16,7 +16,8 @@ from app.core.agents.events import HeldUp, SegmentEnded, Waits
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call, Failure, Script, Scripts, Step
 from app.scripted.server import Silence
-from tests.support.squad import REPOSITORY, SUMMARY, Squad, Task, repository, squad
+from tests.support.people import REPOSITORY, SUMMARY, Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import commits, completes, runs, waits_for, writes
 from tests.support.waiting import until
 

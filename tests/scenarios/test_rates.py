@@ -18,7 +18,8 @@ from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from tests.support.books import Books, open_books
 from tests.support.deliveries import deliver
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, is_blocked, runs, waits_for, writes
 from tests.support.waiting import until
 

@@ -14,8 +14,9 @@ from app.core.agents.events import ModelCalled, SegmentEnded, SegmentStarted, Wa
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call, calls
 from tests.support.clis import COPILOT_CLI, NEEDS_CLAUDE, NEEDS_COPILOT
+from tests.support.people import TRIES, repository
 from tests.support.sandbox import HAS_SANDBOX
-from tests.support.squad import CANARIES, TRIES, Squad, json_text, repository, squad
+from tests.support.squad import CANARIES, Squad, json_text, squad
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.full

@@ -11,7 +11,8 @@ import pytest
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.github.redelivery import KEPT_BY_GITHUB, WAITS
-from tests.support.squad import REPOSITORY, Squad, Task, repository, squad
+from tests.support.people import REPOSITORY, Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, is_blocked
 from tests.support.waiting import until
 

@@ -7,7 +7,8 @@ import pytest
 
 from app.core.agents.lifecycle import State
 from app.core.effects.check_run import RunId
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, runs, says, writes
 from tests.support.waiting import until
 

@@ -11,7 +11,8 @@ from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
 from app.core.agents.events import SegmentStarted, Waits
 from app.core.agents.lifecycle import State
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import (
     commits,
     completes,

@@ -9,7 +9,8 @@ from app.core.agents.agent import Agent
 from app.core.agents.events import Woken
 from app.core.agents.lifecycle import State
 from tests.scenarios.test_commands import answers, reactions
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, writes
 from tests.support.waiting import until
 

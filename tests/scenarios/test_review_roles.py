@@ -11,7 +11,8 @@ from app.core.agents.lifecycle import State
 from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.scripted.script import Answer, Call, ComputedStep, Conversation, Script, Scripts, Step
 from tests.support.github import BOT, git
-from tests.support.squad import REPOSITORY, Squad, Task, json_text, repository, squad
+from tests.support.people import REPOSITORY, Task, repository
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import is_blocked, runs
 from tests.support.waiting import until
 

@@ -14,7 +14,8 @@ from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
 from app.scripted.script import Answer
 from tests.support.github import git
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, runs, waits_for, writes
 from tests.support.waiting import until
 

@@ -11,7 +11,8 @@ import pytest
 
 from app.core.agents.lifecycle import State
 from tests.contract.box_support import app_jwt
-from tests.support.squad import WEBHOOK_SECRET, Squad, repository, squad
+from tests.support.people import repository
+from tests.support.squad import WEBHOOK_SECRET, Squad, squad
 from tests.support.steps import commits, completes, writes
 from tests.support.waiting import MOST_SECONDS, until
 

@@ -7,8 +7,9 @@ import pytest
 
 from app.core.agents.lifecycle import State
 from tests.support.github import git
+from tests.support.people import repository
 from tests.support.sandbox import BUBBLEWRAP
-from tests.support.squad import CANARIES, Squad, json_text, repository, squad
+from tests.support.squad import CANARIES, Squad, json_text, squad
 from tests.support.steps import commits, completes, runs, waits_for, writes
 from tests.support.waiting import until
 

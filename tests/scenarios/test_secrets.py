@@ -7,14 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from app.core.agents.lifecycle import State
-from tests.support.squad import (
-    ADMIN_TOKEN,
-    MODEL_KEY,
-    WEBHOOK_SECRET,
-    Squad,
-    repository,
-    squad,
-)
+from tests.support.people import repository
+from tests.support.squad import ADMIN_TOKEN, MODEL_KEY, WEBHOOK_SECRET, Squad, squad
 from tests.support.steps import commits, completes, is_blocked, runs, writes
 
 pytestmark = pytest.mark.full

@@ -17,7 +17,8 @@ import pytest
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from tests.support.books import Books, open_books
-from tests.support.squad import ADMIN_TOKEN, Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import ADMIN_TOKEN, Squad, squad
 from tests.support.steps import completes, runs
 from tests.support.waiting import MOST_SECONDS, until
 

@@ -23,7 +23,8 @@ from app.core.agents.events import (
 )
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, is_blocked, runs, says, waits_for, writes
 from tests.support.waiting import until
 

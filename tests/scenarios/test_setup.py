@@ -23,9 +23,10 @@ from app.scripted.script import Scripts
 from app.scripted.server import ScriptedServer
 from tests.support import processes
 from tests.support.github import GitHub, running_box
+from tests.support.people import PEOPLE, repository
 from tests.support.registry import open_registry
 from tests.support.service import Service
-from tests.support.squad import MODEL_KEY, PEOPLE, WITHOUT_SANDBOX, Squad, repository
+from tests.support.squad import MODEL_KEY, WITHOUT_SANDBOX, Squad
 from tests.support.steps import commits, completes, writes
 from tests.support.waiting import MOST_SECONDS, until
 

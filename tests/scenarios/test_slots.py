@@ -19,8 +19,9 @@ from tests.support import processes
 from tests.support.deliveries import deliver
 from tests.support.github import BOT
 from tests.support.lives import MOST_SECONDS
+from tests.support.people import Task, repository
 from tests.support.registry import open_registry
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, is_blocked, runs, waits_for, writes
 from tests.support.waiting import until
 

@@ -8,7 +8,8 @@ import httpx
 import pytest
 
 from tests.support.deliveries import headers
-from tests.support.squad import Squad, repository, squad
+from tests.support.people import repository
+from tests.support.squad import Squad, squad
 from tests.support.strangers import CROWDS, MEBIBYTE, crowd
 
 pytestmark = pytest.mark.full

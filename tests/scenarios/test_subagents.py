@@ -31,7 +31,8 @@ from app.core.money import nanousd
 from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.ports import NewAgent, Repository
 from app.scripted.script import Answer, Call, ComputedStep, Script, Scripts, Speaker, Step
-from tests.support.squad import SUMMARY, Squad, Task, repository, squad
+from tests.support.people import SUMMARY, Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import (
     commits,
     completes,

@@ -13,7 +13,8 @@ from app.core.agents.events import Created, Finished, Raised, Waits
 from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
 from app.scripted.script import Answer, Call
-from tests.support.squad import MODEL_KEY, Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import MODEL_KEY, Squad, squad
 from tests.support.steps import completes, is_blocked, runs, waits_for
 from tests.support.waiting import until
 

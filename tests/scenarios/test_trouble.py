@@ -10,7 +10,8 @@ from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.scripted.script import Failure
 from tests.support.github import BOT, git
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import commits, completes, runs, waits_for, writes
 from tests.support.waiting import until
 

@@ -12,7 +12,8 @@ from app.core.agents.lifecycle import State
 from app.scripted.script import Speaker
 from tests.support.deliveries import deliver
 from tests.support.github import git
-from tests.support.squad import CANARIES, PEOPLE, Squad, Task, json_text, repository, squad
+from tests.support.people import PEOPLE, Task, repository
+from tests.support.squad import CANARIES, Squad, json_text, squad
 from tests.support.steps import commits, completes, is_blocked, runs, says, waits_for, writes
 from tests.support.waiting import until
 

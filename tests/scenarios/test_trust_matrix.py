@@ -15,7 +15,8 @@ import pytest
 from app.core.agents.lifecycle import State
 from tests.support.deliveries import deliver
 from tests.support.github import BOT
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, waits_for
 
 pytestmark = pytest.mark.full

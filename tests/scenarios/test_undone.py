@@ -20,7 +20,8 @@ from app.core.steering.ownership import RELABELLED_WITHIN
 from tests.support.deliveries import deliver, told_of
 from tests.support.github import git
 from tests.support.passes import until_quiet
-from tests.support.squad import Squad, repository, squad
+from tests.support.people import repository
+from tests.support.squad import Squad, squad
 from tests.support.standing import Standing, standing
 from tests.support.waiting import until
 

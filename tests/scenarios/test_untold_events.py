@@ -11,7 +11,8 @@ import pytest
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Conversation
 from tests.scenarios.test_review_roles import posted, proposes, pushes, reviews
-from tests.support.squad import REPOSITORY, Squad, repository, squad
+from tests.support.people import REPOSITORY, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes
 from tests.support.waiting import until
 

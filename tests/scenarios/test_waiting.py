@@ -8,7 +8,8 @@ from app.core.agents.events import Slept, Waits, Woken
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Conversation
 from tests.support.deliveries import deliver
-from tests.support.squad import Squad, Task, repository, squad
+from tests.support.people import Task, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import completes, is_blocked, runs, says, writes
 from tests.support.waiting import until
 

@@ -10,7 +10,8 @@ import pytest
 
 from app.core.agents.events import SpokenTo, Waits
 from app.core.agents.lifecycle import State
-from tests.support.squad import REPOSITORY, Squad, Task, json_text, repository, squad
+from tests.support.people import REPOSITORY, Task, repository
+from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes, is_blocked, says, waits_for
 from tests.support.waiting import until
 

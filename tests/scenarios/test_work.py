@@ -10,7 +10,8 @@ from app.core.agents.lifecycle import State
 from app.scripted.demo import FILES
 from app.scripted.script import Speaker
 from tests.support.deliveries import deliver, told_of
-from tests.support.squad import TRIES, Squad, repository, squad
+from tests.support.people import TRIES, repository
+from tests.support.squad import Squad, squad
 from tests.support.steps import commits, completes, runs, says, waits_for, writes
 from tests.support.waiting import until
 

@@ -31,7 +31,8 @@ from app.core.effects.wanted import NEEDS_HUMAN, escalation_marker, marker
 from tests.support.deliveries import deliver, told_of
 from tests.support.github import BOT, git
 from tests.support.passes import until_quiet
-from tests.support.squad import PEOPLE, Squad, repository, squad
+from tests.support.people import PEOPLE, repository
+from tests.support.squad import Squad, squad
 from tests.support.standing import Standing, standing
 from tests.support.waiting import until
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
-from tests.support.squad import REPOSITORY, repository
+from tests.support.people import REPOSITORY, repository
 from tests.support.steps import commits, completes, runs, writes
 from tests.twins.shell import TEST
 from tests.twins.story import story

@@ -26,7 +26,8 @@ from app.core.budgets.rates import HOUR
 from app.ports import Changes, WaitingStart
 from app.scripted.script import Answer
 from app.scripted.usage import input_tokens, output_tokens
-from tests.support.squad import Squad, Task
+from tests.support.people import Task
+from tests.support.squad import Squad
 
 MOMENT = timedelta(microseconds=1)
 

@@ -2,7 +2,8 @@
 
 from app.core.agents.agent import Agent
 from app.core.agents.lifecycle import State
-from tests.support.squad import Squad, Task
+from tests.support.people import Task
+from tests.support.squad import Squad
 from tests.support.waiting import until
 
 

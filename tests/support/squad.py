@@ -5,13 +5,11 @@ Nothing is looked at from inside: a story acts as people do, on GitHub, and wait
 and the registry would see. On the way out everything has to be in order: see `check_order`.
 """
 
-import itertools
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,22 +20,15 @@ from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
-from app.scripted.script import Answer, ComputedStep, Script, Scripts, Step
+from app.scripted.script import ComputedStep, Script, Scripts, Step
 from app.scripted.server import Recorded, ScriptedServer
 from tests.support import processes
 from tests.support.github import GitHub, running_box
+from tests.support.people import PEOPLE, People, Task
 from tests.support.registry import Registry, open_registry
 from tests.support.service import Service
 from tests.support.waiting import until
 
-REPOSITORY = "octo/demo"
-PEOPLE = {
-    "maria": "write",
-    "ada": "admin",
-    "tom": "triage",
-    "rita": "read",
-    "noel": "none",
-}
 WEBHOOK_SECRET = "canary-webhook-secret"
 MODEL_KEY = "canary-model-key"
 ADMIN_TOKEN = "canary-admin-token"
@@ -50,57 +41,8 @@ MOST_COMMENTS = 3
 """Of one agent, besides answers to people."""
 _MARK = re.compile(r"<!-- squadron:([a-z-]+):?(\S*?)(?::[a-z_]+)? -->")
 
-SUMMARY = Answer("This is what I did.")
-TRIES = "./try.sh"
-"""A test run that is quick: it passes when the file `answer` holds 42."""
-_TRY = '#!/bin/sh\nif [ "$(cat answer)" = 42 ]; then echo passed; else echo FAILED; exit 1; fi\n'
 
-
-def repository(
-    roles: Mapping[str, Any],
-    config: Mapping[str, Any] | None = None,
-    files: Mapping[str, str] | None = None,
-) -> dict[str, str]:
-    """The files of a repository. `roles`: role → keys of its agent file's frontmatter."""
-    known = {"test_commands": {"add": [f"sh {TRIES}", TRIES]}}
-    agents = {
-        f".squadron/agents/{role}.md": f"---\n{json.dumps(dict(keys))}\n---\nYou are {role}.\n"
-        for role, keys in roles.items()
-    }
-    return {
-        "README.md": "# Demo\n",
-        "answer": "41\n",
-        "try.sh": _TRY,
-        ".squadron/config.yaml": json.dumps({**known, **(config or {})}, indent=1),
-        **agents,
-        **(files or {}),
-    }
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """An issue of a story, and the role that works on it."""
-
-    repository: str
-    number: int
-    role: str
-
-    @property
-    def path(self) -> str:
-        """Of the issue, in REST."""
-        return f"/repos/{self.repository}/issues/{self.number}"
-
-    @property
-    def branch(self) -> str:
-        """Of the agent, by the default naming."""
-        return f"squadron/{self.role}/issue-{self.number}"
-
-    def by(self, role: str) -> "Task":
-        """The same issue, for another role."""
-        return Task(self.repository, self.number, role)
-
-
-class Squad:
+class Squad(People):
     """A running Squadron, and the people around it."""
 
     def __init__(
@@ -114,51 +56,22 @@ class Squad:
         self.signals = directory / "signals"
         """Files by which a story tells a shell of an agent to go on."""
         self.signals.mkdir()
-        self._numbers = itertools.count(1)
         self._tolerated: list[str] = []
 
     # --- what people do ----------------------------------------------------------------------
 
-    def issue(
-        self,
-        title: str,
-        *steps: Step | ComputedStep,
-        summary: Answer = SUMMARY,
-        body: str = "",
-        by: str = "maria",
-        labels: tuple[str, ...] = (),
-        repository: str = REPOSITORY,
-    ) -> Task:
-        """Somebody opens an issue; whatever agent works on it takes these steps.
+    def does(self, login: str, method: str, path: str, content: Any = None) -> Any:
+        return self.github.does(login, method, path, content)
 
-        `summary`: the model's answer when it is asked for one after a trip.
-        """
-        name = f"story-{next(self._numbers)}"
-        self.model.scripts = Scripts(
-            (*self.model.scripts.scripts, Script(name, steps, summary)),
-            (SUMMARY_MARK, COMPACTION_MARK),
-        )
-        content = {"title": title, "body": f"SCENARIO:{name}\n{body}", "labels": [*labels]}
-        opened = self.github.does(by, "POST", f"/repos/{repository}/issues", content)
-        return Task(repository, opened["number"], "")
-
-    def label(self, task: Task, *labels: str, by: str = "maria") -> None:
-        """Somebody sets labels."""
-        self.github.does(by, "POST", f"{task.path}/labels", {"labels": [*labels]})
+    def scripted(self, script: Script) -> None:
+        scripts = (*self.model.scripts.scripts, script)
+        self.model.scripts = Scripts(scripts, (SUMMARY_MARK, COMPACTION_MARK))
 
     def give(self, role: str, title: str, *steps: Step | ComputedStep, **about: Any) -> Task:
         """Maria opens an issue and labels it for a role."""
         task = self.issue(title, *steps, **about).by(role)
         self.label(task, f"squadron:{role}")
         return task
-
-    def comment(self, task: Task, body: str, by: str = "maria") -> None:
-        """Somebody comments."""
-        self.github.does(by, "POST", f"{task.path}/comments", {"body": body})
-
-    def close(self, task: Task, by: str = "maria") -> None:
-        """Somebody closes the issue."""
-        self.github.does(by, "PATCH", task.path, {"state": "closed"})
 
     def merge(self, task: Task, by: str = "maria") -> None:
         """Somebody merges the agent's pull request."""

@@ -45,9 +45,9 @@ class TurnedClock:
         return self._passed / timedelta(seconds=1)
 
     async def sleep(self, seconds: float) -> None:
-        waking = asyncio.get_running_loop().create_future()
-        with self._waiter(seconds, lambda: waking.set_result(None)):
-            await waking
+        waking = asyncio.Event()
+        with self._waiter(seconds, waking.set):
+            await waking.wait()
 
     @asynccontextmanager
     async def timeout(self, seconds: float) -> AsyncIterator[None]:

@@ -8,8 +8,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from app.adapters.engine import Handler
-from app.ports import Clock, Work, WorkKind
+from app.ports import Clock, Handler, Work, WorkKind
+from tests.twins.lives import check_alive
 
 POLL_SECONDS: Final = 0.2
 BACKOFF_SECONDS: Final = (1.0, 2.0, 4.0)
@@ -71,6 +71,7 @@ class TwinEngine:
             return
 
     def enqueue_with(self, connection: sa.Connection, work: Work) -> None:
+        check_alive()
         due = self._clock.now() + timedelta(seconds=max(work.delay_seconds, 0))
         known = connection.execute(sa.select(WORK.c.id).where(WORK.c.id == work.id)).first()
         if known is not None:

@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -181,10 +182,14 @@ class MemoryGit:
         self._pulls[f"refs/pull/{number}/head"] = sha
 
     async def copied(self, path: Path) -> GitRepository:
-        raise NotImplementedError("a fork of a repository in memory")
+        fork = copy(self)
+        fork.lock, fork.path = asyncio.Lock(), path
+        fork._refs, fork._pulls = dict(self._refs), {}
+        return fork
 
     async def take(self, other: GitRepository, sha: str) -> None:
-        raise NotImplementedError("a fork of a repository in memory")
+        if sha not in self._commits:  # a fork shares all commits with what it was made from
+            raise GitFailed(f"fatal: {other.path}: not our ref {sha}")
 
     async def move(self, ref: str, new: str, old: str) -> None:
         if self._refs.get(ref, NOTHING) != old:

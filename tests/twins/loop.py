@@ -7,8 +7,12 @@ import asyncio
 import selectors
 import sys
 from collections.abc import Callable
-from types import CodeType
-from typing import Any, Final
+from concurrent.futures import Executor
+from contextvars import Context
+from functools import partial
+from typing import Any, Final, TypeVar, TypeVarTuple
+
+from tests.twins.lives import owned_task
 
 MOST_REAL_SECONDS: Final = 0.05
 """Who waits longer in earnest does not wait by the clock of the story."""
@@ -17,6 +21,9 @@ LOOK_AGAIN_SECONDS: Final = 0.002
 DOES_IO: Final = ("app.adapters.", "app.githubbox.git")
 """Modules that wait for machines: their bounds are of real time."""
 
+Answer = TypeVar("Answer")
+Arguments = TypeVarTuple("Arguments")
+
 
 class StoryLoop(asyncio.SelectorEventLoop):
     """Runs until nothing is left to do but what waits for the clock."""
@@ -24,16 +31,16 @@ class StoryLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self._quiet = _QuietSelector()
         super().__init__(self._quiet)
-        self._quiet.begin(self._is_busy, self._rest)
+        self._quiet.begin(self._turn, self._is_busy, self._rest)
         self._waits_in_earnest: list[asyncio.TimerHandle] = []
         self.busy: list[Callable[[], bool]] = []
         """Whether threads are at work whose answers the loop waits for."""
         self.faults: list[str] = []
         """What no story may do, and what ended in the dark."""
-        self.turns = 0
-        """How often it has looked for something to do."""
-        self.before_turn: Callable[[], None] | None = None
+        self.turns_left: int | None = None
+        """After so many turns it stops, whatever is going on; None: it does not."""
         self.set_exception_handler(self._note)
+        self.set_task_factory(owned_task)
 
     def run_until_quiet(self) -> None:
         """Let everybody go on until each waits for the clock, or for ever."""
@@ -49,33 +56,29 @@ class StoryLoop(asyncio.SelectorEventLoop):
             raise AssertionError(f"{work} waits for something that does not come by itself")
         return work.result()
 
-    def run_in_executor(  # type: ignore[override]
-        self, executor: object, func: Callable[..., Any], *args: Any
-    ) -> "asyncio.Future[Any]":
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[*Arguments], Answer], *args: *Arguments
+    ) -> "asyncio.Future[Answer]":
         """What would be done in a thread is done here, and answered at the loop's next turn."""
-        answer = self.create_future()
+        answer: asyncio.Future[Answer] = self.create_future()
+        settle: Callable[[], None]
         try:
-            result, error = func(*args), None
+            settle = partial(answer.set_result, func(*args))
         except Exception as failed:  # whatever it is belongs to whoever waits for it
-            result, error = None, failed
-
-        def settle() -> None:
-            if answer.cancelled():
-                return
-            if error is None:
-                answer.set_result(result)
-            else:
-                answer.set_exception(error)
-
-        self.call_soon(settle)
+            settle = partial(answer.set_exception, failed)
+        self.call_soon(lambda: None if answer.cancelled() else settle())
         return answer
 
-    def call_later(  # type: ignore[override]
-        self, delay: float, callback: Any, *args: Any, context: Any = None
+    def call_later(
+        self,
+        delay: float,
+        callback: Callable[[*Arguments], object],
+        *args: *Arguments,
+        context: Context | None = None,
     ) -> asyncio.TimerHandle:
         """Of whoever sleeps in earnest it is asked who that is."""
         handle = super().call_later(delay, callback, *args, context=context)
-        if delay > 0 and _calls(sys._getframe(1).f_code):
+        if delay > 0 and sys._getframe(1).f_code is asyncio.sleep.__code__:
             who = str(sys._getframe(2).f_globals.get("__name__"))
             if delay > MOST_REAL_SECONDS and not who.startswith(DOES_IO):
                 self.faults.append(f"{who} waits for {delay:g} s of real time, not by the clock")
@@ -83,15 +86,18 @@ class StoryLoop(asyncio.SelectorEventLoop):
         return handle
 
     def _is_busy(self) -> bool:
-        self.turns += 1
-        if self.before_turn is not None:
-            self.before_turn()
         now = self.time()
         self._waits_in_earnest = [
             each for each in self._waits_in_earnest if not each.cancelled() and each.when() > now
         ]
         is_waiting = bool(self._waits_in_earnest) or any(busy() for busy in self.busy)
         return is_waiting or len(self._quiet.get_map()) > self._quiet.own
+
+    def _turn(self) -> None:
+        if self.turns_left is not None:
+            self.turns_left -= 1
+            if self.turns_left <= 0:
+                self.stop()
 
     def _rest(self) -> None:
         self.stop()
@@ -101,22 +107,21 @@ class StoryLoop(asyncio.SelectorEventLoop):
         self.faults.append(f"{context['message']}: {error!r}" if error else context["message"])
 
 
-def _calls(code: CodeType) -> bool:
-    return code is asyncio.sleep.__code__
-
-
 class _QuietSelector(selectors.DefaultSelector):
     """Waits for the outside only while somebody is at work there."""
 
     own = 0
     """How many files it watches for the loop itself."""
 
-    def begin(self, is_busy: Callable[[], bool], rest: Callable[[], None]) -> None:
+    def begin(
+        self, turn: Callable[[], None], is_busy: Callable[[], bool], rest: Callable[[], None]
+    ) -> None:
         """From now on these are asked, and told."""
-        self._is_busy, self._rest = is_busy, rest
+        self._turn, self._is_busy, self._rest = turn, is_busy, rest
         self.own = len(self.get_map())
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self._turn()
         found = super().select(0)
         if found or (timeout is not None and timeout <= 0):
             return found

@@ -33,12 +33,14 @@ from app.core.agents.lifecycle import State
 from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.githubbox.box import Box
 from app.scripted.model import scripted_model
-from app.scripted.script import Answer, ComputedStep, Conversation, Script, Scripts, Served, Step
+from app.scripted.script import ComputedStep, Conversation, Script, Scripts, Served, Step
 from app.web.webhook import WebhookEndpoint
-from tests.support.squad import PEOPLE, REPOSITORY, SUMMARY, WEBHOOK_SECRET, Task
+from tests.support.people import PEOPLE, People, Task
+from tests.support.squad import WEBHOOK_SECRET
 from tests.twins.clock import TurnedClock
 from tests.twins.engine import TwinEngine
 from tests.twins.git import MemoryGit
+from tests.twins.lives import LIFE, Life, check_alive, outside
 from tests.twins.loop import StoryLoop
 from tests.twins.shell import TwinShell
 from tests.twins.timetable import TurnedTimetable
@@ -52,6 +54,8 @@ HAND_SECONDS: Final = 2
 """How long a person takes for one thing: what two of them did is told apart by the second."""
 SOON: Final = timedelta(seconds=30)
 """What waits for less than this belongs to what is under way."""
+PASS_SECONDS: Final = 60
+LATE_SECONDS: Final = 600
 MOST_SETTLING: Final = timedelta(minutes=20)
 MOST_LINES: Final = 400
 
@@ -93,6 +97,18 @@ def _database() -> Database:
     return Database()
 
 
+_FAULTS: Final[Mapping[str, Json]] = {
+    "told": None,
+    "doubled": {"kind": "doubled"},
+    "late": {"kind": "late", "seconds": LATE_SECONDS},
+    "untold": {"kind": "lost"},
+    "told in vain": {"kind": "unreachable"},
+}
+TELLINGS: Final = tuple(_FAULTS)
+"""How GitHub tells of what happens: once; twice; ten minutes late, when a pass has found it; never,
+so that a pass has to find it; or while nobody listens, so that it has to be asked again."""
+
+
 @cache
 def _key() -> rsa.RSAPrivateKey:
     """The App's, shorter than GitHub's are: checking a key takes longer than a story."""
@@ -111,7 +127,7 @@ class Seen:
         return f"{self.at} {self.who:<9} {self.what}"
 
 
-class Story:
+class Story(People):
     """A Squadron in one process, and the people around it."""
 
     def __init__(
@@ -127,10 +143,10 @@ class Story:
         self.timeline: list[Seen] = []
         self._directory = directory
         self._data = directory / "data"
-        self._numbers = itertools.count(1)
         self._scripts: tuple[Script, ...] = ()
         self._prompts: list[Conversation] = []
-        self._lives = 0
+        self._lives = itertools.count(1)
+        self._life: Life
         self._tolerated: list[str] = []
         self.box = Box(
             directory,
@@ -149,7 +165,7 @@ class Story:
         self._data.mkdir()
         _database().renew()
         self._operator = directory / "operator.yaml"
-        rules = {"reconciliation_interval": 60, "sandbox": {"mode": "off"}, **operator}
+        rules = {"reconciliation_interval": PASS_SECONDS, "sandbox": {"mode": "off"}, **operator}
         self._operator.write_text(json.dumps(rules))
         self.engine: TwinEngine
         self.service: Service
@@ -160,7 +176,8 @@ class Story:
 
     def start(self) -> None:
         """A process that serves."""
-        self._lives += 1
+        self._life = Life(next(self._lives))
+        self.note("operator", f"starts {self._life.name}")
         settings = load_settings(
             {
                 "SQUADRON_GITHUB_APP_ID": str(self.box.identity.app_id),
@@ -178,7 +195,8 @@ class Story:
         self.run(self._start(settings, shell))
 
     async def _start(self, settings: Any, shell: TwinShell) -> None:
-        clock, name = self.clock, f"life-{self._lives}"
+        LIFE.set(self._life)
+        clock, name = self.clock, self._life.name
 
         def engine(*made_of: Any) -> TwinEngine:
             self.engine = TwinEngine(clock, name, *made_of)
@@ -209,6 +227,37 @@ class Story:
         self._until(stopping.done, "the service has stopped")
         stopping.result()
 
+    def kill(self) -> None:
+        """`kill -9`: nothing of the process runs any further, whatever it waited for."""
+        self.note("operator", f"kills {self._life.name}")
+        self._life.is_over, self._webhook = True, None
+        for task in [*self._life.tasks]:
+            task.cancel()
+        self.loop.run_until_quiet()
+        assert not self._life.tasks, f"what nothing ends: {self._life.tasks}"
+        self.service.writer.close()
+        self.service.database.dispose()
+
+    def restart(self) -> None:
+        """`kill -9`, and the next process."""
+        self.kill()
+        self.start()
+
+    def dies_after(self, turns: int) -> bool:
+        """Let happen what is under way for so many turns of the loop; then the process is killed,
+        and the next one starts. False: all was over before."""
+        self.loop.turns_left = turns
+        try:
+            self._until(lambda: self._is_out_of_turns() or self._is_settled(), "it is killed")
+        finally:
+            is_out, self.loop.turns_left = self._is_out_of_turns(), None
+        if is_out:
+            self.restart()
+        return is_out
+
+    def _is_out_of_turns(self) -> bool:
+        return self.loop.turns_left is not None and self.loop.turns_left <= 0
+
     async def _stop(self) -> None:
         self._webhook = None
         for task in self._tasks:
@@ -226,10 +275,12 @@ class Story:
     # --- what people do ------------------------------------------------------------------------
 
     def does(self, login: str, method: str, path: str, content: Json = None) -> Json:
-        """One REST call in a person's name, which GitHub has to allow."""
         self.clock.turn(timedelta(seconds=HAND_SECONDS))
         self.note(login, f"{method} {path} {_short(content)}")
         return self.run(self.box.does(login, method, path, content)).body
+
+    def scripted(self, script: Script) -> None:
+        self._scripts = (*self._scripts, script)
 
     def sees(self, path: str) -> Json:
         """What anybody with a browser sees at one address."""
@@ -237,41 +288,12 @@ class Story:
         asked = dict(httpx.QueryParams(query))
         return self.run(self.box.does("maria", "GET", bare, query=asked)).body
 
-    def issue(
-        self,
-        title: str,
-        *steps: Step | ComputedStep,
-        summary: Answer = SUMMARY,
-        body: str = "",
-        by: str = "maria",
-        labels: tuple[str, ...] = (),
-        repository: str = REPOSITORY,
-    ) -> Task:
-        """Somebody opens an issue; whatever agent works on it takes these steps."""
-        name = f"story-{next(self._numbers)}"
-        self._scripts = (*self._scripts, Script(name, steps, summary))
-        content = {"title": title, "body": f"SCENARIO:{name}\n{body}", "labels": [*labels]}
-        opened = self.does(by, "POST", f"/repos/{repository}/issues", content)
-        return Task(repository, opened["number"], "")
-
-    def label(self, task: Task, *labels: str, by: str = "maria") -> None:
-        """Somebody sets labels."""
-        self.does(by, "POST", f"{task.path}/labels", {"labels": [*labels]})
-
     def give(self, role: str, title: str, *steps: Step | ComputedStep, **about: Any) -> Task:
         """Maria opens an issue and labels it for a role; the agent works as far as it gets."""
         task = self.issue(title, *steps, **about).by(role)
         self.label(task, f"squadron:{role}")
         self.settle()
         return task
-
-    def comment(self, task: Task, body: str, by: str = "maria") -> None:
-        """Somebody comments."""
-        self.does(by, "POST", f"{task.path}/comments", {"body": body})
-
-    def close(self, task: Task, by: str = "maria") -> None:
-        """Somebody closes the issue."""
-        self.does(by, "PATCH", task.path, {"state": "closed"})
 
     def merge(self, task: Task, by: str = "maria") -> None:
         """Somebody merges the agent's pull request."""
@@ -296,6 +318,19 @@ class Story:
         agent = self.agent(task)
         return agent.state, agent.waits_for
 
+    def states(self, task: Task) -> list[tuple[State, Waits | None]]:
+        """The same of all agents that the task ever had, oldest first."""
+        return [(agent.state, agent.waits_for) for agent in self.agents(task)]
+
+    def was_told(self, task: Task, words: str) -> bool:
+        """Whether the model was told these words about the task."""
+        name = self.sees(task.path)["body"].split()[0]
+        return any(
+            any(name in each.text for each in told.messages)
+            and any(words in each.text for each in told.messages)
+            for told in self._prompts
+        )
+
     def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """Everything that happened to an agent."""
         return self.run(self.service.store.log(agent))
@@ -312,8 +347,36 @@ class Story:
         self.clock.turn(timedelta(**time))
         self.settle()
 
+    @contextmanager
+    def telling(self, how: str) -> Iterator[None]:
+        """How GitHub tells of what people do meanwhile, one of `TELLINGS`. On the way out the
+        service has heard of it, or found it itself."""
+        fault = _FAULTS[how]
+        if fault is not None:
+            self.box.faults.add(fault)
+        try:
+            yield
+        finally:
+            self.box.faults.clear()
+        self.settle()
+        if how != "told" and how != "doubled":
+            self.passes(seconds=PASS_SECONDS + 1)
+            self.passes(seconds=PASS_SECONDS + 1)
+        if how == "late":
+            self.passes(seconds=LATE_SECONDS)
+
+    @contextmanager
+    def trouble(self, **fault: Json) -> Iterator[None]:
+        """A fault of the box, as `app.githubbox.faults` describes them."""
+        self.note("GitHub", f"has trouble: {fault}")
+        self.box.faults.add(fault)
+        try:
+            yield
+        finally:
+            self.box.faults.clear()
+
     def _is_settled(self) -> bool:
-        if not self.box.webhooks.idle or self.engine.due_within(SOON):
+        if self.box.webhooks.is_sending or self.engine.due_within(SOON):
             return False
         return not self.run(self.service.store.undispatched(1))
 
@@ -369,7 +432,8 @@ class _Asked(httpx.AsyncBaseTransport):
         self._box = httpx.ASGITransport(story.box.asgi)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        response = await self._box.handle_async_request(request)
+        check_alive()
+        response = await asyncio.shield(outside(self._box.handle_async_request(request)))
         if request.method != "GET":
             what = f"{request.method} {request.url.path} {request.content.decode()[:200]}"
             self._story.note("Squadron", f"{what} → {response.status_code}")
@@ -432,6 +496,7 @@ def story(
         here = Story(loop, directory, repositories, operator or {}, people)
         lines = _Lines(here)
         told.addHandler(lines)
+        told.propagate = False
         told.setLevel(logging.INFO)
         here.start()
         try:
@@ -447,5 +512,6 @@ def story(
         if lines is not None:
             told.removeHandler(lines)
         told.setLevel(level)
+        told.propagate = True
         asyncio.set_event_loop(None)
         loop.close()

@@ -1,12 +1,9 @@
 """A twin of the timetable: what is done again and again, by the clock that a story turns."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
-from app.ports import Clock
-
-Job = Callable[[], Awaitable[None]]
+from app.ports import Clock, Job
 
 
 class TurnedTimetable:

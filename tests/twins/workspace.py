@@ -3,6 +3,7 @@
 What it pushes moves the references of the box, so that GitHub tells of it.
 """
 
+import asyncio
 import hashlib
 import shutil
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from app.githubbox.box import Box
 from app.githubbox.git import EMPTY_TREE, NOTHING, GitFailed
 from app.ports import Checkout, CheckoutOrder, KeptWork, WorkspaceFailed
 from tests.twins.git import Files, MemoryGit
+from tests.twins.lives import check_alive, outside
 
 
 @dataclass
@@ -175,6 +177,7 @@ class TwinWorkspace:
     # --- within --------------------------------------------------------------------------------
 
     def _asked(self, call: str) -> None:
+        check_alive()
         self.calls.append(call)
         if self.away:
             raise WorkspaceFailed(self.away)
@@ -272,7 +275,7 @@ class TwinWorkspace:
             raise WorkspaceFailed(self.refused)
         name, ref = order.repository.full_name, f"refs/heads/{order.branch}"
         try:
-            await self._box.push(name, ref, new, old, by=None)
+            await asyncio.shield(outside(self._box.push(name, ref, new, old, by=None)))
         except GitFailed as failed:
             raise WorkspaceFailed(str(failed)) from None
 

@@ -7,13 +7,12 @@ from app.adapters.engine.membership import (
     Membership,
     SingleProcess,
 )
-from app.adapters.engine.running import Handler, RunningEngine
+from app.adapters.engine.running import RunningEngine
 
 __all__ = [
     "AlreadyRunning",
     "ClusterMembership",
     "DurableEngine",
-    "Handler",
     "Membership",
     "RunningEngine",
     "SingleProcess",

@@ -16,8 +16,7 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
 
 from app.adapters.engine.membership import Membership
-from app.adapters.engine.running import Handler
-from app.ports import Work, WorkKind
+from app.ports import Handler, Work, WorkKind
 
 APP_VERSION: Final = "squadron-1"
 """Pinned: with a version that follows the source, any edit would strand running agents."""

@@ -1,14 +1,12 @@
 """An engine as whoever starts and stops it sees it."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
 import sqlalchemy as sa
 
-from app.ports import Engine, Work, WorkKind
-
-Handler = Callable[[Work], Awaitable[None]]
+from app.ports import Engine, Handler, Work, WorkKind
 
 
 class RunningEngine(Engine, Protocol):

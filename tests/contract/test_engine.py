@@ -1,0 +1,242 @@
+"""What every engine promises: the durable one, and its twin of the stories."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import pytest
+import sqlalchemy as sa
+
+from app.adapters.engine import DurableEngine, RunningEngine, SingleProcess
+from app.adapters.store.database import make_engine
+from app.ports import Work, WorkKind
+from tests.twins.clock import TurnedClock
+from tests.twins.engine import TwinEngine
+from tests.twins.loop import StoryLoop
+
+QUEUES: Final = {WorkKind.DELIVERY: 3, WorkKind.SEGMENT: 2}
+MOST_SECONDS: Final = 120.0
+"""Far more than anything takes: a machine that is busy with other things proves nothing."""
+
+
+@dataclass
+class Desk:
+    """Where work is performed."""
+
+    doing: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    """What is done for work of an id; nothing for any other."""
+    begun: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+
+    async def handle(self, work: Work) -> None:
+        self.begun.append(work.id)
+        if work.id in self.doing:
+            await self.doing[work.id]()
+        self.ended.append(work.id)
+
+
+class Bench(Protocol):
+    """An engine, and how time passes around it."""
+
+    engine: RunningEngine
+    database: sa.Engine
+    desk: Desk
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any: ...
+
+    def until(self, is_so: Callable[[], object]) -> None:
+        """Let time pass until it is so."""
+
+    async def pause(self) -> None:
+        """Let a moment pass, within a handler."""
+
+    def crash(self) -> None:
+        """Its process ends in the middle of its work, and the next one starts."""
+
+
+class DurableBench:
+    """The real engine, in real time."""
+
+    def __init__(self, directory: Path) -> None:
+        self.desk = Desk()
+        self.database = make_engine(f"sqlite:///{directory / 'engine.sqlite'}")
+        self._directory = directory
+        self._loop = asyncio.new_event_loop()
+        self._starts = 0
+        self.start()
+
+    def start(self) -> None:
+        self._starts += 1
+        membership = SingleProcess(self._directory, f"start-{self._starts}")
+        self.engine = DurableEngine(self.database, membership, QUEUES)
+        self.run(self.engine.start(dict.fromkeys(QUEUES, self.desk.handle)))
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return self._loop.run_until_complete(work)
+
+    def until(self, is_so: Callable[[], object]) -> None:
+        deadline = time.monotonic() + MOST_SECONDS
+        while not is_so():
+            assert time.monotonic() < deadline, "it never came"
+            self.run(asyncio.sleep(0.05))
+
+    async def pause(self) -> None:
+        await asyncio.sleep(0.02)
+
+    def crash(self) -> None:
+        self.run(self.engine.stop(0))
+        self.start()
+
+    def close(self) -> None:
+        self.run(self.engine.stop(1))
+        self.database.dispose()
+        self._loop.close()
+
+
+class TwinBench:
+    """The twin, by a clock that is turned."""
+
+    def __init__(self, directory: Path) -> None:
+        self.desk = Desk()
+        self.database = make_engine(f"sqlite:///{directory / 'engine.sqlite'}")
+        self._clock = TurnedClock(datetime.now(UTC))
+        self._loop = StoryLoop()
+        self._starts = 0
+        self.start()
+
+    def start(self) -> None:
+        self._starts += 1
+        name = f"start-{self._starts}"
+        self.engine = TwinEngine(self._clock, name, self.database, QUEUES)
+        self.run(self.engine.start(dict.fromkeys(QUEUES, self.desk.handle)))
+
+    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
+        return self._loop.finish(self._loop.create_task(work))
+
+    def until(self, is_so: Callable[[], object]) -> None:
+        deadline = self._clock.now() + timedelta(seconds=MOST_SECONDS)
+        while not is_so():
+            assert self._clock.now() < deadline, "it never came"
+            self._clock.turn(self._clock.next_in or timedelta(seconds=1))
+            self._loop.run_until_quiet()
+
+    async def pause(self) -> None:
+        await self._clock.sleep(0.2)
+
+    def crash(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.run_until_quiet()
+        self.start()
+
+    def close(self) -> None:
+        for task in asyncio.all_tasks(self._loop):
+            task.cancel()
+        self._loop.run_until_quiet()
+        self.database.dispose()
+        self._loop.close()
+
+
+@pytest.fixture(scope="module", params=[DurableBench, TwinBench], ids=["durable", "twin"])
+def bench(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[DurableBench | TwinBench]:
+    here = request.param(tmp_path_factory.mktemp("engine"))
+    yield here
+    here.close()
+
+
+def work(name: str, kind: WorkKind = WorkKind.DELIVERY, delay_seconds: float = 0) -> Work:
+    return Work(kind, name, "subject", delay_seconds=delay_seconds)
+
+
+def test_work_is_there_if_and_only_if_its_transaction_commits(bench: Bench) -> None:
+    with bench.database.begin() as connection:
+        bench.engine.enqueue_with(connection, work("committed"))
+    with bench.database.connect() as connection, connection.begin() as transaction:
+        bench.engine.enqueue_with(connection, work("taken back"))
+        transaction.rollback()
+    bench.run(bench.engine.enqueue(work("later")))
+    bench.until(lambda: {"committed", "later"} <= {*bench.desk.ended})
+    assert "taken back" not in bench.desk.begun
+
+
+def test_an_id_that_was_used_never_runs_again(bench: Bench) -> None:
+    for _ in range(3):
+        bench.run(bench.engine.enqueue(work("once")))
+    bench.until(lambda: "once" in bench.desk.ended)
+    bench.run(bench.engine.enqueue(work("once")))
+    bench.run(bench.engine.enqueue(work("after it")))
+    bench.until(lambda: "after it" in bench.desk.ended)
+    assert bench.desk.begun.count("once") == 1
+
+
+def test_what_is_delayed_comes_after_what_is_not(bench: Bench) -> None:
+    bench.run(bench.engine.enqueue(work("delayed", delay_seconds=2)))
+    assert bench.run(bench.engine.is_pending("delayed"))
+    bench.run(bench.engine.enqueue(work("at once")))
+    bench.until(lambda: "at once" in bench.desk.ended)
+    assert "delayed" not in bench.desk.begun
+    bench.until(lambda: "delayed" in bench.desk.ended)
+
+
+def test_what_fails_is_tried_again_and_is_pending_meanwhile(bench: Bench) -> None:
+    async def fail_once() -> None:
+        if bench.desk.begun.count("fails") == 1:
+            raise RuntimeError("the first time")
+
+    bench.desk.doing["fails"] = fail_once
+    bench.run(bench.engine.enqueue(work("fails")))
+    bench.until(lambda: "fails" in bench.desk.begun)
+    assert bench.run(bench.engine.is_pending("fails"))
+    bench.until(lambda: "fails" in bench.desk.ended)
+    bench.until(lambda: not bench.run(bench.engine.is_pending("fails")))
+    assert bench.desk.begun.count("fails") == 2
+
+
+def test_so_many_of_a_kind_are_done_at_once_and_no_kind_holds_up_another(bench: Bench) -> None:
+    may_end: list[bool] = []
+
+    async def wait() -> None:
+        while not may_end:
+            await bench.pause()
+
+    names = [f"segment {number}" for number in range(QUEUES[WorkKind.SEGMENT] + 1)]
+    for name in names:
+        bench.desk.doing[name] = wait
+        bench.run(bench.engine.enqueue(work(name, WorkKind.SEGMENT)))
+    bench.until(lambda: sum(name in bench.desk.begun for name in names) == 2)
+    bench.run(bench.engine.enqueue(work("beside them")))
+    bench.until(lambda: "beside them" in bench.desk.ended)
+    assert sum(name in bench.desk.begun for name in names) == QUEUES[WorkKind.SEGMENT]
+    may_end.append(True)
+    bench.until(lambda: all(name in bench.desk.ended for name in names))
+
+
+def test_what_a_process_did_not_end_the_next_one_does(bench: Bench) -> None:
+    async def wait() -> None:
+        while bench.desk.begun.count("cut off") == 1:
+            await bench.pause()
+
+    bench.desk.doing["cut off"] = wait
+    bench.run(bench.engine.enqueue(work("cut off")))
+    bench.run(bench.engine.enqueue(work("waits for its time", delay_seconds=1)))
+    bench.until(lambda: "cut off" in bench.desk.begun)
+    before = bench.engine.worker
+    bench.crash()
+    bench.until(lambda: {"cut off", "waits for its time"} <= {*bench.desk.ended})
+    assert bench.run(bench.engine.is_alive(bench.engine.worker))
+    assert not bench.run(bench.engine.is_alive(before))
+
+
+def test_finished_work_is_forgotten_and_no_other(bench: Bench) -> None:
+    bench.run(bench.engine.enqueue(work("over")))
+    bench.run(bench.engine.enqueue(work("far away", delay_seconds=86_400)))
+    bench.until(lambda: not bench.run(bench.engine.is_pending("over")))
+    assert bench.run(bench.engine.forget_finished(datetime.now(UTC) - timedelta(days=1))) == 0
+    assert bench.run(bench.engine.forget_finished(datetime.now(UTC) + timedelta(days=1))) > 0
+    assert bench.run(bench.engine.is_pending("far away"))

@@ -1,0 +1,285 @@
+"""What every workspace promises: real git, and its twin of the stories."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from app.githubbox.box import Box
+from app.githubbox.git import NOTHING
+from app.ports import Workspace, WorkspaceFailed
+from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, serving, workspaces
+from tests.twins.clock import TurnedClock
+from tests.twins.git import MemoryGit
+from tests.twins.workspace import TwinWorkspace
+
+FILES = {"app.py": "print('hello')\n", ".gitignore": "*.log\n"}
+
+
+class Place(Protocol):
+    """A workspace, and the GitHub that it works with."""
+
+    workspace: Workspace
+
+    async def pushes(self, branch: str, path: str, text: str) -> str:
+        """Somebody pushes a file; the commit."""
+
+    async def head(self, branch: str) -> str | None: ...
+
+    async def content(self, branch: str, path: str) -> str: ...
+
+    async def opens_pull_request(self, number: int, branch: str) -> None: ...
+
+    async def deletes(self, branch: str) -> None: ...
+
+    async def protects(self, branch: str) -> None: ...
+
+    def commits(self, directory: Path, subject: str) -> None:
+        """What the agent does in its clone."""
+
+
+class GitPlace:
+    """Real git."""
+
+    def __init__(self, remote: GitRemote, data: Path) -> None:
+        self.workspace: Workspace = workspaces(data, remote.url, remote.token)
+        self._remote = remote
+
+    async def pushes(self, branch: str, path: str, text: str) -> str:
+        return self._remote.commit({path: text}, f"Change {path}", branch=branch)
+
+    async def head(self, branch: str) -> str | None:
+        return self._remote.head(branch)
+
+    async def content(self, branch: str, path: str) -> str:
+        return self._remote.show(branch, path) + "\n"
+
+    async def opens_pull_request(self, number: int, branch: str) -> None:
+        head = self._remote.head(branch)
+        git(self._remote.bare, "update-ref", f"refs/pull/{number}/head", str(head))
+
+    async def deletes(self, branch: str) -> None:
+        git(self._remote.bare, "update-ref", "-d", f"refs/heads/{branch}")
+
+    async def protects(self, branch: str) -> None:
+        self._remote.on("update", f'[ "$1" != refs/heads/{branch} ] || exit 1')
+
+    def commits(self, directory: Path, subject: str) -> None:
+        git(directory, "add", "-A")
+        git(directory, "commit", "-q", "-m", subject)
+
+
+class TwinPlace:
+    """The twin, over a box in this process."""
+
+    def __init__(self, box: Box, clock: TurnedClock, data: Path) -> None:
+        held = {path: text.encode() for path, text in FILES.items()}
+        self._git = MemoryGit(clock.now, held)
+        self._repository = box.host("octo/demo", self._git, "main")
+        box.add_user("ada", "write")
+        self._box = box
+        self._twin = TwinWorkspace(box, data)
+        self.workspace: Workspace = self._twin
+
+    async def pushes(self, branch: str, path: str, text: str) -> str:
+        there = self._git.head(branch)
+        parent = there or self._git.head("main")
+        assert parent is not None
+        files = {**self._git.files(parent), path: text.encode()}
+        new = self._git.make(files, [parent], f"Change {path}", "Ada", "ada@example.com")
+        await self._box.push("octo/demo", f"refs/heads/{branch}", new, there or NOTHING, "ada")
+        return new
+
+    async def head(self, branch: str) -> str | None:
+        return self._git.head(branch)
+
+    async def content(self, branch: str, path: str) -> str:
+        head = self._git.head(branch)
+        assert head is not None
+        return self._git.files(head)[path].decode()
+
+    async def opens_pull_request(self, number: int, branch: str) -> None:
+        head = self._git.head(branch)
+        assert head is not None
+        await self._git.set_pull(number, head)
+
+    async def deletes(self, branch: str) -> None:
+        there = self._git.head(branch)
+        assert there is not None
+        await self._box.push("octo/demo", f"refs/heads/{branch}", NOTHING, there, "ada")
+
+    async def protects(self, branch: str) -> None:
+        self._repository.protected.add(branch)
+
+    def commits(self, directory: Path, subject: str) -> None:
+        self._twin.clone_at(directory).commit(subject, "Agent", "agent@example.com")
+
+
+@asynccontextmanager
+async def with_git(directory: Path) -> AsyncIterator[Place]:
+    with serving(directory / "remote") as remote:
+        yield GitPlace(remote, directory / "data")
+
+
+@asynccontextmanager
+async def with_twin(directory: Path) -> AsyncIterator[Place]:
+    clock = TurnedClock()
+    async with Box(directory, webhook_secret="s", clock=clock) as box:
+        yield TwinPlace(box, clock, directory / "data")
+
+
+@pytest.fixture(params=[with_git, with_twin], ids=["git", "twin"])
+async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+    async with request.param(tmp_path) as here:
+        yield here
+
+
+async def test_the_branch_starts_with_an_empty_commit_of_its_own(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    assert made.is_fresh and made.is_unchanged and made.pulled == ""
+    assert made.base_sha == await place.head("main") != made.head_sha
+    assert made.head_sha == await place.head(BRANCH)
+    assert (made.directory / "app.py").read_text() == FILES["app.py"]
+
+
+async def test_a_clone_is_left_as_the_agent_left_it(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "app.py").write_text("half\n")
+    again = await place.workspace.prepare(ORDER)
+    assert (again.is_fresh, again.head_sha) == (False, made.head_sha)
+    assert (again.directory / "app.py").read_text() == "half\n"
+
+
+async def test_commits_and_what_is_not_committed_reach_github_once(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "one.txt").write_text("1\n")
+    place.commits(made.directory, "One")
+    (made.directory / "two.txt").write_text("2\n2\n")
+    kept = await place.workspace.keep(ORDER, "Keep the work")
+    assert (kept.is_pushed, kept.problem, kept.has_changes) == (True, "", True)
+    assert kept.sha == await place.head(BRANCH)
+    assert [*kept.commits] == ["One", "Keep the work"]
+    assert kept.diff is not None and (kept.diff.files, kept.diff.added) == (2, 3)
+    assert await place.content(BRANCH, "two.txt") == "2\n2\n"
+    assert await place.workspace.keep(ORDER, "Keep the work") == kept
+
+
+async def test_who_has_done_nothing_has_no_changes(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    kept = await place.workspace.keep(ORDER, "Keep the work")
+    assert (kept.sha, kept.is_pushed, kept.has_changes) == (made.head_sha, True, False)
+    assert kept.commits == () and kept.conflicts == ()
+    nobody = replace(ORDER, agent="octo/demo#13/bug-fix/1")
+    assert (await place.workspace.keep(nobody, "Keep it")).sha is None
+
+
+async def test_what_others_pushed_is_merged_and_told(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "one.txt").write_text("1\n")
+    place.commits(made.directory, "One")
+    await place.pushes(BRANCH, "theirs.txt", "theirs\n")
+    pulled = (await place.workspace.prepare(ORDER)).pulled
+    assert "Change theirs.txt" in pulled and "merged into your branch" in pulled
+    assert (made.directory / "theirs.txt").read_text() == "theirs\n"
+    await place.pushes(BRANCH, "later.txt", "later\n")
+    kept = await place.workspace.keep(ORDER, "Keep the work")
+    assert kept.is_pushed and kept.sha == await place.head(BRANCH)
+    assert await place.content(BRANCH, "later.txt") == "later\n"
+    assert await place.content(BRANCH, "one.txt") == "1\n"
+
+
+async def test_what_conflicts_with_what_others_pushed_is_told_and_not_pushed(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "app.py").write_text("mine\n")
+    place.commits(made.directory, "Mine")
+    theirs = await place.pushes(BRANCH, "app.py", "theirs\n")
+    kept = await place.workspace.keep(ORDER, "Keep the work")
+    assert (kept.is_pushed, kept.diverged, kept.was_told) == (False, True, False)
+    assert kept.sha is not None and "app.py" in kept.problem
+    assert "They conflict with your commits in: app.py" in (
+        (await place.workspace.prepare(ORDER)).pulled
+    )
+    kept = await place.workspace.keep(ORDER, "Keep the work")
+    assert (kept.diverged, kept.was_told) == (True, True)
+    assert await place.head(BRANCH) == theirs
+
+
+async def test_a_conflict_with_the_default_branch_is_known(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "app.py").write_text("mine\n")
+    await place.pushes("main", "app.py", "theirs\n")
+    kept = await place.workspace.keep(ORDER, "Keep the work")
+    assert (kept.is_pushed, kept.conflicts) == (True, ("app.py",))
+
+
+async def test_what_github_refuses_is_said_and_kept(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "one.txt").write_text("1\n")
+    await place.protects(BRANCH)
+    kept = await place.workspace.keep(ORDER, "Keep the work")
+    assert kept.sha is not None and kept.verified is None and kept.problem
+    assert not await place.workspace.remove(ORDER.agent)
+    assert (made.directory / "one.txt").exists()
+
+
+async def test_the_fingerprint_knows_the_content(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    before = await place.workspace.fingerprint(made.directory)
+    (made.directory / "new.txt").write_text("new\n")
+    assert await place.workspace.fingerprint(made.directory) != before
+    (made.directory / "new.txt").unlink()
+    assert await place.workspace.fingerprint(made.directory) == before
+    with pytest.raises(WorkspaceFailed):
+        await place.workspace.fingerprint(made.directory / "elsewhere")
+
+
+async def test_news_are_what_came_to_the_default_branch(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    assert await place.workspace.news(ORDER, made.base_sha) == ""
+    await place.pushes("main", "news.txt", "news\n")
+    assert "Change news.txt" in await place.workspace.news(ORDER, made.base_sha)
+
+
+async def test_a_branch_is_deleted_where_it_was_merged_and_comes_back_when_needed(
+    place: Place,
+) -> None:
+    made = await place.workspace.prepare(ORDER)
+    assert not await place.workspace.delete_branch(ORDER, made.base_sha)
+    assert await place.workspace.delete_branch(ORDER, made.head_sha)
+    assert await place.head(BRANCH) is None
+    assert await place.workspace.delete_branch(ORDER, made.head_sha)
+    again = await place.workspace.prepare(ORDER)
+    assert again.head_sha == made.head_sha == await place.head(BRANCH)
+    await place.deletes(BRANCH)
+    assert await place.workspace.remove(ORDER.agent)
+    fresh = await place.workspace.prepare(ORDER)
+    assert fresh.is_fresh and fresh.head_sha == await place.head(BRANCH)
+
+
+async def test_a_clone_is_removed_once_all_of_it_is_on_github(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "one.txt").write_text("1\n")
+    assert not await place.workspace.remove(ORDER.agent)
+    await place.workspace.keep(ORDER, "Keep the work")
+    assert await place.workspace.remove(ORDER.agent)
+    assert not made.directory.exists()
+    again = await place.workspace.prepare(ORDER)
+    assert (again.is_fresh, again.is_unchanged) == (True, False)
+    await place.workspace.discard(ORDER.agent)
+    assert not again.directory.exists()
+
+
+async def test_a_pull_request_is_looked_at_and_nothing_is_pushed(place: Place) -> None:
+    await place.pushes("theirs", "app.py", "print('bye')\n")
+    await place.opens_pull_request(7, "theirs")
+    order = replace(ORDER, pull_request=7, branch="review")
+    made = await place.workspace.prepare(order)
+    assert made.base_sha == await place.head("main")
+    assert made.head_sha == await place.head("theirs")
+    change = await place.workspace.change(order)
+    assert change.startswith("diff --git a/app.py b/app.py\n")
+    assert "-print('hello')\n+print('bye')\n" in change
+    assert await place.head("review") is None
