@@ -18,6 +18,8 @@ class _Waiter:
     due: timedelta
     order: int
     wake: Callable[[], object]
+    who: str
+    """Its task's name."""
     is_gone: bool = False
     """It waits no more."""
 
@@ -75,6 +77,13 @@ class TurnedClock:
         """Show an earlier time from now on, as a machine's clock does that is corrected."""
         self._shows -= by
 
+    def lose(self, who: str) -> None:
+        """Whoever waits now in a task whose name begins so is never woken."""
+        lost = [each for each in self._waiters if each.who.startswith(who)]
+        assert lost, f"nobody waits whose name begins with {who!r}"
+        for waiter in lost:
+            waiter.is_gone = True
+
     @property
     def next_in(self) -> timedelta | None:
         """How long it takes until somebody wakes; None: nobody waits."""
@@ -84,7 +93,9 @@ class TurnedClock:
 
     @contextmanager
     def _waiter(self, seconds: float, wake: Callable[[], object]) -> Iterator[None]:
-        waiter = _Waiter(self._passed + timedelta(seconds=seconds), next(self._orders), wake)
+        due, task = self._passed + timedelta(seconds=seconds), asyncio.current_task()
+        who = task.get_name() if task is not None else ""
+        waiter = _Waiter(due, next(self._orders), wake, who)
         heapq.heappush(self._waiters, waiter)
         asyncio.get_running_loop().call_soon(self._wake)  # who waits for no time at all
         try:

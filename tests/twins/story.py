@@ -35,6 +35,7 @@ from app.githubbox.box import Box
 from app.scripted.model import scripted_model
 from app.scripted.script import ComputedStep, Conversation, Script, Scripts, Served, Step
 from app.web.webhook import WebhookEndpoint
+from tests.support.github import BOT
 from tests.support.people import PEOPLE, People, Task
 from tests.support.squad import WEBHOOK_SECRET
 from tests.twins.clock import TurnedClock
@@ -330,6 +331,39 @@ class Story(People):
             and any(words in each.text for each in told.messages)
             for told in self._prompts
         )
+
+    def checks(self, task: Task) -> list[Json]:
+        """Check runs of the role on the newest commit of its agent, newest first."""
+        where = f"commits/{self.agent(task).sha}/check-runs"
+        name = f"filter=all&check_name=squadron/{task.role}"
+        found = self.sees(f"/repos/{task.repository}/{where}?{name}")["check_runs"]
+        return list(found)
+
+    def comments(self, task: Task) -> list[str]:
+        """What our App wrote on the issue, oldest first."""
+        found = self.sees(f"{task.path}/comments")
+        return [one["body"] for one in found if one["user"]["login"] == BOT]
+
+    def needs_human(self, task: Task) -> list[Json]:
+        """Open needs-human issues about the issue."""
+        found = self.sees(f"/repos/{task.repository}/issues?state=open&labels=needs-human")
+        title = f"[needs-human] Agent escalation: #{task.number} "
+        return [one for one in found if one["title"].startswith(title)]
+
+    def stopped(self, task: Task) -> Agent:
+        """The agent, which was stopped for good: of that there is a failing check on its work,
+        one comment and one needs-human issue (docs/design.md, promise 4)."""
+        agent = self.agent(task)
+        assert agent.state is State.ESCALATED, f"{agent.id} is {agent.state}"
+        assert agent.trip is not None
+        check, *_ = self.checks(task)
+        assert (check["conclusion"], check["head_sha"]) == ("failure", agent.sha)
+        assert agent.trip.reason in check["output"]["summary"]
+        [comment] = self.comments(task)
+        assert f"[squadron:{task.role}] ⚠️ Circuit breaker: {agent.trip.reason}" in comment
+        [issue] = self.needs_human(task)
+        assert agent.trip.reason in issue["title"]
+        return agent
 
     def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """Everything that happened to an agent."""

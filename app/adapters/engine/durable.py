@@ -154,13 +154,7 @@ class DurableEngine:
 
     async def is_pending(self, work_id: str) -> bool:
         """Whether the work is queued or running, so that it will end without our help."""
-        found = await DBOS.list_workflows_async(
-            workflow_ids=[work_id],
-            status=["PENDING", "ENQUEUED", "DELAYED"],
-            load_input=False,
-            load_output=False,
-        )
-        return bool(found)
+        return await asyncio.to_thread(_is_pending, work_id)
 
     def _take_over(self, dead_worker: str) -> None:
         """Queue a dead worker's work again. Called with its membership lock held."""
@@ -202,6 +196,18 @@ class DurableEngine:
             log.warning("nobody performs %d pieces of work: they are queued again", len(lost))
         _queue_again(lost)
         self._missed = missed - lost.keys()
+
+
+def _is_pending(work_id: str) -> bool:
+    # The asynchronous function gives the caller's loop the engine's threads for its own, and no
+    # thread any more once the engine has ended.
+    found = DBOS.list_workflows(
+        workflow_ids=[work_id],
+        status=["PENDING", "ENQUEUED", "DELAYED"],
+        load_input=False,
+        load_output=False,
+    )
+    return bool(found)
 
 
 def _forget_finished(before: datetime) -> int:
