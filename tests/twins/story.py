@@ -409,6 +409,10 @@ class Story(People):
         finally:
             self.box.faults.clear()
 
+    def has_struck(self) -> bool:
+        """Whether a fault that is switched on was met."""
+        return any(fault["fired"] for fault in self.box.faults.describe())
+
     def _is_settled(self) -> bool:
         if self.box.webhooks.is_sending or self.engine.due_within(SOON):
             return False
