@@ -1,6 +1,5 @@
 """Limits stop an agent, whichever layer sees it first, and a human is handed everything."""
 
-import base64
 import re
 import subprocess
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ import pytest
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import (
-    Kept,
     Layer,
     SegmentEnded,
     SegmentStarted,
@@ -204,25 +202,6 @@ def test_peers_05_who_thinks_and_calls_nothing_is_stopped_by_the_timer(team: Squ
     assert len([event for event in log if isinstance(event, Tripped)]) == 1
     assert team.processes(agent.id) == {}
     assert "- Agent summary: I thought." in body
-
-
-@pytest.mark.full
-@pytest.mark.both_databases
-def test_reconciliation_stops_what_no_timer_stops_and_keeps_what_it_wrote_last(
-    tmp_path: Path,
-) -> None:
-    """It is told first, and its work is kept when nothing of it runs any more."""
-    places = {"octo/demo": repository({"docs": {"max_active_duration": 20, "summary_wait": 1}})}
-    program = "tests.scenarios.blind_timer"
-    with squad(tmp_path, places, reconciliation_seconds=1, program=program) as team:
-        write = "while true; do date +%s%N > last.txt; sleep 0.05; done"
-        agent = team.until_escalated(team.give("docs", "Unseen", runs(write)))
-        assert agent.trip is not None and agent.trip.layer is Layer.RECONCILIATION
-        last = (team.workspace(agent.id) / "last.txt").read_text()
-        file = team.github.sees(f"/repos/octo/demo/contents/last.txt?ref={agent.sha}")
-        assert base64.b64decode(file["content"]).decode() == last
-        kinds = [type(event) for event in team.registry.log(agent.id)]
-        assert kinds.count(Tripped) == 1 and kinds.index(Tripped) < kinds.index(Kept)
 
 
 def test_an_agent_that_waits_for_ever_is_stopped_by_reconciliation(team: Squad) -> None:

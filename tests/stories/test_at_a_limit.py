@@ -1,7 +1,6 @@
 """What `on_limit` says happens at a limit: the agent is stopped, paused, asks, or is warned."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -36,10 +35,10 @@ LIMITS: Final[Mapping[str, tuple[Mapping[str, Any], tuple[Answer, ...], str, Lay
 
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("action", ["pause", "request_increase"])
-def test_it_is_paused_and_goes_on_with_more(tmp_path: Path, action: str, limit: str) -> None:
+def test_it_is_paused_and_goes_on_with_more(action: str, limit: str) -> None:
     keys, steps, more, layer = LIMITS[limit]
     places = {REPOSITORY: repository({"fixer": {**keys, "on_limit": action}})}
-    with story(tmp_path, places) as squad:
+    with story(places) as squad:
         task = squad.give("fixer", "The answer is wrong", *steps)
         squad.passes(seconds=61)
         assert squad.states(task) == [PAUSED]
@@ -61,22 +60,20 @@ def test_it_is_paused_and_goes_on_with_more(tmp_path: Path, action: str, limit: 
 
 @pytest.mark.parametrize("limit", ["tool calls", "turns"])
 @pytest.mark.parametrize("keys", [{"on_limit": "warn"}, {"shadow": True}], ids=["warn", "shadow"])
-def test_it_goes_on_and_that_is_noted_once(
-    tmp_path: Path, keys: Mapping[str, Any], limit: str
-) -> None:
+def test_it_goes_on_and_that_is_noted_once(keys: Mapping[str, Any], limit: str) -> None:
     maxima, steps, _, _ = LIMITS[limit]
     shadow = {"shadow": [*maxima]} if "shadow" in keys else keys
     places = {REPOSITORY: repository({"fixer": {**maxima, **shadow}})}
-    with story(tmp_path, places) as squad:
+    with story(places) as squad:
         task = squad.give("fixer", "The answer is wrong", *steps)
         assert squad.states(task) == [AT_REVIEW]
         log = squad.log(squad.agent(task).id)
         assert sum(isinstance(event, Passed) for event in log) == 1
 
 
-def test_who_is_paused_and_forgotten_is_stopped(tmp_path: Path) -> None:
+def test_who_is_paused_and_forgotten_is_stopped() -> None:
     keys = {"max_tool_calls": 1, "on_limit": "pause", "max_sleep_duration": 3_600}
-    with story(tmp_path, {REPOSITORY: repository({"fixer": keys})}) as squad:
+    with story({REPOSITORY: repository({"fixer": keys})}) as squad:
         task = squad.give("fixer", "The answer is wrong", runs("true"), runs("ls"))
         squad.passes(minutes=50)
         assert squad.states(task) == [PAUSED]
@@ -85,12 +82,12 @@ def test_who_is_paused_and_forgotten_is_stopped(tmp_path: Path) -> None:
         assert trip is not None and trip.layer is Layer.RECONCILIATION
 
 
-def test_three_days_of_waiting_and_work_take_no_time(tmp_path: Path) -> None:
+def test_three_days_of_waiting_and_work_take_no_time() -> None:
     """An agent that asks, waits, works for an hour, and is paused, over three days."""
     keys = {"max_tool_calls": 3, "on_limit": "pause"}
     steps = (runs("true"), runs("ls"), thinks(3_600), runs("echo 3"), runs("echo 4"), *FIXES)
     places = {REPOSITORY: repository({"fixer": {**keys, "max_idle_duration": 7_000}})}
-    with story(tmp_path, places) as squad:
+    with story(places) as squad:
         task = squad.give("fixer", "The answer is wrong", *steps)
         squad.passes(hours=1)
         assert squad.states(task) == [PAUSED]

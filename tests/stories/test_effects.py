@@ -1,7 +1,6 @@
 """Whatever GitHub does at an effect of an escalation: in the end there is exactly one of each."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -31,13 +30,18 @@ FAULTS: Final[Mapping[str, Mapping[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("effect", EFFECTS)
+@pytest.mark.parametrize(
+    "effect",
+    [
+        "check",
+        "issue",
+        *(pytest.param(one, marks=pytest.mark.full) for one in ("comment", "label")),
+    ],
+)
 @pytest.mark.parametrize("fault", FAULTS)
-def test_what_passes_is_waited_for_and_nothing_comes_twice(
-    tmp_path: Path, fault: str, effect: str
-) -> None:
+def test_what_passes_is_waited_for_and_nothing_comes_twice(fault: str, effect: str) -> None:
     places = {REPOSITORY: repository({"fixer": {"max_tool_calls": 1}})}
-    with story(tmp_path, places) as squad:
+    with story(places) as squad:
         task = squad.issue("The answer is wrong", writes("new", "new\n"), runs("true")).by("fixer")
         with squad.trouble(**FAULTS[fault], **EFFECTS[effect], count=1):
             squad.label(task, "squadron:fixer")

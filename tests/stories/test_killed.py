@@ -1,7 +1,5 @@
 """A killed process loses nobody and nothing, wherever it was (docs/design.md, promise 2)."""
 
-from pathlib import Path
-
 import pytest
 
 from app.core.agents.events import Waits
@@ -17,8 +15,8 @@ FIXES = (WRITES, WRITES, runs(TEST), commits("Answer"), COMPLETES, COMPLETES)
 
 
 @pytest.mark.parametrize("turns", range(5, 400, 25))
-def test_work_that_is_cut_off_goes_on_and_nothing_is_said_twice(tmp_path: Path, turns: int) -> None:
-    with story(tmp_path, {REPOSITORY: repository({"fixer": {}})}) as squad:
+def test_work_that_is_cut_off_goes_on_and_nothing_is_said_twice(turns: int) -> None:
+    with story({REPOSITORY: repository({"fixer": {}})}) as squad:
         task = squad.issue("The answer is wrong", *FIXES).by("fixer")
         squad.label(task, "squadron:fixer")
         squad.dies_after(turns)

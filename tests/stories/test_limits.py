@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -153,10 +152,10 @@ CASES: Final[Mapping[str, Case]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_who_reaches_a_limit_is_stopped_and_a_human_is_told(tmp_path: Path, name: str) -> None:
+def test_who_reaches_a_limit_is_stopped_and_a_human_is_told(name: str) -> None:
     case = CASES[name]
     places = {REPOSITORY: repository({"fixer": {"summary_wait": 5, **case.keys}, "docs": {}})}
-    with story(tmp_path, places, operator=case.operator) as squad:
+    with story(places, operator=case.operator) as squad:
         squad.issue("Upstream")
         task = squad.give("fixer", "The answer is wrong", *case.steps)
         case.happens(squad, task)
@@ -166,10 +165,10 @@ def test_who_reaches_a_limit_is_stopped_and_a_human_is_told(tmp_path: Path, name
         assert sum(isinstance(event, Tripped) for event in squad.log(agent.id)) == 1
 
 
-def test_a_role_may_be_stopped_by_the_time_that_its_segments_took_together(tmp_path: Path) -> None:
+def test_a_role_may_be_stopped_by_the_time_that_its_segments_took_together() -> None:
     keys = {"max_active_duration": 600, "max_idle_duration": None}
     steps = thinks(400), is_blocked("Which colour?"), thinks(400)
-    with story(tmp_path, {REPOSITORY: repository({"fixer": keys})}) as squad:
+    with story({REPOSITORY: repository({"fixer": keys})}) as squad:
         task = squad.give("fixer", "The answer is wrong", *steps)
         squad.passes(seconds=400)
         assert squad.agent(task).state is State.SLEEPING

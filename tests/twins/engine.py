@@ -124,6 +124,13 @@ class TwinEngine:
         busy = [name for name, (kind, _) in self._running.items() if kind is not WorkKind.SEGMENT]
         return waiting + busy
 
+    def failed(self) -> list[str]:
+        """Ids of the work that came to no end in any attempt."""
+        with self._database.connect() as connection:
+            return [
+                *connection.execute(sa.select(WORK.c.id).where(WORK.c.status == FAILED)).scalars()
+            ]
+
     def _room(self, kind: WorkKind) -> int:
         taken = sum(each is kind for each, _ in self._running.values())
         return self._queues.get(kind, 0) - taken

@@ -49,6 +49,10 @@ class TwinShell(Processes):
                 who = environment["GIT_AUTHOR_NAME"], environment["GIT_AUTHOR_EMAIL"]
                 self._workspace.clone_at(cwd).commit(message, *who)
                 return Ended(0, "")
+            case ["git", "merge", "-X", "ours", branch]:
+                who = environment["GIT_AUTHOR_NAME"], environment["GIT_AUTHOR_EMAIL"]
+                self._workspace.clone_at(cwd).merge(branch, *who)
+                return Ended(0, "")
             case ["sleep", seconds]:
                 await self._clock.sleep(float(seconds))
                 return Ended(0, "")

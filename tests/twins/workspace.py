@@ -52,6 +52,15 @@ class Clone:
         if merged or files != dict(self.git.files(self.head)):
             self.head = self.git.make(files, [self.head, *merged], message, name, email)
 
+    def merge(self, branch: str, name: str, email: str) -> None:
+        """Bring a branch of GitHub in; where both have another, our own stays."""
+        there = self.git.head(branch)
+        assert there is not None, f"there is no branch {branch}"
+        base = self.git.parted(self.head, there)
+        merged, _ = self.git.merged(base, self.files(), self.git.files(there))
+        self.write(merged)
+        self.commit(f"Merge {branch}", name, email, there)
+
     def has(self, sha: str) -> bool:
         """Whether its commits rest on that one."""
         return self.git.parted(self.head, sha) == sha

@@ -4,14 +4,18 @@ The one engine is shared with the durable engine, whose tables live in the same 
 """
 
 import sqlite3
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import alembic.command
 import alembic.config
 import sqlalchemy as sa
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 
 from app.adapters.store.failures import translated
+from app.adapters.store.migrations import VERSION_TABLE
 
 POOL_SIZE: Final = 20
 MOST_POOL_WAIT_SECONDS: Final = 10
@@ -47,8 +51,9 @@ def migrate(engine: sa.Engine, revision: str = "head") -> None:
     try:
         with engine.connect() as connection:
             _take_migration_lock(connection)
-            config.attributes["connection"] = connection
-            alembic.command.upgrade(config, revision)
+            if revision != "head" or _revision(connection) != _newest_revision():
+                config.attributes["connection"] = connection
+                alembic.command.upgrade(config, revision)
             connection.commit()
     except sa.exc.SQLAlchemyError as error:
         raise translated(error) from error.__cause__
@@ -60,6 +65,17 @@ def migration_config() -> alembic.config.Config:
     folder = Path(__file__).with_name("migrations")
     config.set_main_option("script_location", str(folder).replace("%", "%%"))
     return config
+
+
+@cache
+def _newest_revision() -> str | None:
+    return ScriptDirectory.from_config(migration_config()).get_current_head()
+
+
+def _revision(connection: sa.Connection) -> str | None:
+    """What our tables were brought up to; None: there are none."""
+    options = {"version_table": VERSION_TABLE}
+    return MigrationContext.configure(connection, opts=options).get_current_revision()
 
 
 def _take_migration_lock(connection: sa.Connection) -> None:

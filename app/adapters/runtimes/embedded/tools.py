@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping
-from typing import Final, TypeVar, assert_never
+from functools import lru_cache
+from typing import Any, Final, TypeVar, assert_never
 
 from pydantic import BaseModel, Field
 from pydantic_ai.messages import ToolCallPart
@@ -95,6 +96,12 @@ _KINDS: Mapping[str, ToolKind] = {
 }
 
 
+@lru_cache(maxsize=64)
+def _schema(tool: type[BaseModel]) -> dict[str, Any]:
+    """Made once for each of our tools, and the newest of those that others serve."""
+    return tool.model_json_schema()
+
+
 def kind_of(tool: str) -> ToolKind:
     """What a tool of that name can do."""
     return _KINDS.get(tool, ToolKind.OTHER)
@@ -119,7 +126,7 @@ class Toolbox:
         return [
             ToolDefinition(
                 name=name,
-                parameters_json_schema=tool.model_json_schema(),
+                parameters_json_schema=_schema(tool),
                 description=description(tool),
             )
             for name, tool in {**self._working, **self.closing}.items()

@@ -1,0 +1,135 @@
+"""What people say to a sleeping agent, and what they push beside it."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import pytest
+
+from tests.stories.happening import (
+    AGAIN,
+    ASKING,
+    ASKS,
+    AT_REVIEW,
+    BLOCKED,
+    FIXES,
+    TOLD,
+    Happening,
+    pull,
+    reviews,
+    says,
+    tell,
+)
+from tests.support.people import Task
+from tests.support.steps import completes, is_blocked, runs
+from tests.twins.story import Story
+
+
+def another(squad: Story, task: Task) -> None:
+    assert squad.issue("The plan").number == 2
+
+
+def closed_blocker(squad: Story, task: Task) -> None:
+    squad.does("maria", "PATCH", f"/repos/{task.repository}/issues/2", {"state": "closed"})
+
+
+def pushed(squad: Story, task: Task) -> None:
+    squad.pushes({"notes": "By hand.\n"}, task.branch)
+    squad.does(
+        "maria",
+        "POST",
+        f"{pull(squad, task)}/reviews",
+        {"event": "COMMENT", "body": "Use my notes."},
+    )
+
+
+def conflicting(squad: Story, task: Task) -> None:
+    squad.pushes({"answer": "43\n"})
+
+
+def failing_check(squad: Story, task: Task) -> None:
+    squad.orders(
+        "foreign_check",
+        repository=task.repository,
+        ref=task.branch,
+        name="links",
+        conclusion="failure",
+        title="2 broken",
+        summary="README.md: /x",
+    )
+
+
+def a_pass(squad: Story, task: Task) -> None:
+    squad.passes(minutes=2)
+
+
+def after_55_minutes(squad: Story, task: Task) -> None:
+    squad.passes(minutes=55)
+    squad.comment(task, "Blue.")
+
+
+HAPPENINGS: Final[Mapping[str, Happening]] = {
+    "somebody answers": Happening(
+        (*ASKS, *FIXES), ASKING, says("Blue."), [AT_REVIEW], wakes=1, says=["Blue."]
+    ),
+    "a stranger answers": Happening((*ASKS, *FIXES), ASKING, says("Red.", "rita"), [ASKING]),
+    "a review asks for changes": Happening(
+        (*FIXES, *AGAIN),
+        AT_REVIEW,
+        reviews(event="REQUEST_CHANGES", body="Explain it."),
+        [AT_REVIEW],
+        wakes=1,
+        says=["Explain it."],
+    ),
+    "a review approves": Happening(
+        FIXES, AT_REVIEW, reviews(event="APPROVE", body="Fine."), [AT_REVIEW]
+    ),
+    "its blocker is closed": Happening(
+        (is_blocked("There is no plan.", 2), *FIXES),
+        BLOCKED,
+        closed_blocker,
+        [AT_REVIEW],
+        wakes=1,
+        says=["Closed meanwhile: #2"],
+        first=another,
+    ),
+    "people push and say so": Happening(
+        (*FIXES, *AGAIN),
+        AT_REVIEW,
+        pushed,
+        [AT_REVIEW],
+        wakes=1,
+        says=["Maria: By hand", "Use my notes."],
+    ),
+    "a check of others fails": Happening(
+        (*FIXES, *AGAIN),
+        AT_REVIEW,
+        failing_check,
+        [AT_REVIEW],
+        wakes=1,
+        says=["The check links of ", "README.md: /x"],
+    ),
+    "main moves and conflicts": Happening(
+        (*FIXES, runs("git merge -X ours main"), completes("Merged.")),
+        AT_REVIEW,
+        conflicting,
+        [AT_REVIEW],
+        wakes=1,
+        says=["conflicts with main"],
+        then=a_pass,  # GitHub tells of no conflict
+    ),
+    "somebody answers just before its time is over": Happening(
+        (*ASKS, *FIXES),
+        ASKING,
+        after_55_minutes,
+        [AT_REVIEW],
+        role="sleeper",
+        wakes=1,
+        says=["Blue."],
+    ),
+}
+
+
+@pytest.mark.parametrize("how", TOLD)
+@pytest.mark.parametrize("name", HAPPENINGS)
+def test_it_ends_the_same_however_it_is_told(name: str, how: str) -> None:
+    tell(HAPPENINGS[name], how)

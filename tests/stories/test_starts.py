@@ -1,0 +1,77 @@
+"""What starts an agent, and what holds its start back."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import pytest
+
+from tests.stories.happening import ASKING, ASKS, AT_REVIEW, FIXES, TOLD, Happening, labels, tell
+from tests.support.github import BOT
+from tests.support.people import Task
+from tests.twins.story import Story
+
+CONFIG: Final = {"budgets": [{"scope": "role", "name": "dear", "window": "day", "max_cost_usd": 1}]}
+OPERATOR: Final[Mapping[str, Any]] = {
+    "pricing": {"scripted": {"input": 1, "output": 0}},
+    "rate": {"starts_per_user_per_hour": 2},
+}
+
+
+def assigned(squad: Story, task: Task) -> None:
+    squad.label(task, "squadron:fixer", by="tom")
+    squad.does("maria", "POST", f"{task.path}/assignees", {"assignees": [BOT]})
+
+
+def labelled_by_a_stranger(squad: Story, task: Task) -> None:
+    squad.label(task, "squadron:fixer", by="tom")
+
+
+def undone_at_once(squad: Story, task: Task) -> None:
+    labels(squad, task)
+    squad.does("maria", "DELETE", f"{task.path}/labels/squadron:{task.role}")
+
+
+def held_by_the_brake(squad: Story, task: Task) -> None:
+    squad.brakes()
+
+
+def released(squad: Story, task: Task) -> None:
+    assert not any(agent.segment_attempts for agent in squad.agents(task))
+    squad.lifts_the_brake()
+    squad.passes(minutes=2)
+
+
+def spent(squad: Story, task: Task) -> None:
+    squad.give("dear", "The first", *ASKS, by="ada")
+
+
+def the_next_day(squad: Story, task: Task) -> None:
+    squad.passes(hours=24)
+
+
+def two_starts(squad: Story, task: Task) -> None:
+    for _ in range(2):
+        squad.give("fixer", "The first", *ASKS)
+
+
+HAPPENINGS: Final[Mapping[str, Happening]] = {
+    "its label is set": Happening(FIXES, None, labels, [AT_REVIEW], comments=1),
+    "it is assigned": Happening(FIXES, None, assigned, [AT_REVIEW], comments=1),
+    "a stranger sets its label": Happening(FIXES, None, labelled_by_a_stranger, []),
+    "its label is set and taken off": Happening(FIXES, None, undone_at_once, []),
+    "a brake holds it": Happening(
+        FIXES, None, labels, [AT_REVIEW], first=held_by_the_brake, then=released
+    ),
+    "its budget is spent until the next day": Happening(
+        ASKS, None, labels, [ASKING], role="dear", first=spent, then=the_next_day
+    ),
+    "whoever starts it has started too many": Happening(
+        FIXES, None, labels, [], first=two_starts, comments=1
+    ),
+}
+
+
+@pytest.mark.parametrize("how", TOLD)
+@pytest.mark.parametrize("name", HAPPENINGS)
+def test_it_ends_the_same_however_it_is_told(name: str, how: str) -> None:
+    tell(HAPPENINGS[name], how, config=CONFIG, operator=OPERATOR)
