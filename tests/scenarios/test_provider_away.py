@@ -17,7 +17,7 @@ from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call, Failure, Script, Scripts, Step
 from app.scripted.server import Silence
 from tests.support.people import REPOSITORY, SUMMARY, Task, repository
-from tests.support.squad import Squad, squad
+from tests.support.squad import ServedSquad, squad
 from tests.support.steps import commits, completes, runs, waits_for, writes
 from tests.support.waiting import until
 
@@ -39,7 +39,9 @@ WAITS = "Queued: it waits for the model's provider"
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> Iterator[Squad]:
+def team(
+    tmp_path_factory: pytest.TempPathFactory, database_url: str | None
+) -> Iterator[ServedSquad]:
     roles = {"docs": {"max_turns": 3, "max_model_calls": 8}, "lead": {}, "helper": {}}
     with squad(
         tmp_path_factory.mktemp("provider"),
@@ -49,7 +51,7 @@ def team(tmp_path_factory: pytest.TempPathFactory, database_url: str | None) -> 
         yield team
 
 
-def begun(team: Squad, title: str) -> tuple[Task, Agent]:
+def begun(team: ServedSquad, title: str) -> tuple[Task, Agent]:
     """An agent in the middle of its work, which asks its model after `team.go(title)`."""
     go = team.signal(title)
     steps = [waits_for(go), writes("news.md", "news\n"), commits("News"), completes("Told.")]
@@ -59,17 +61,17 @@ def begun(team: Squad, title: str) -> tuple[Task, Agent]:
     return task, agent
 
 
-def tries(team: Squad) -> int:
+def tries(team: ServedSquad) -> int:
     """How often it was asked in vain, with a pause before each time."""
     said = "the model's provider is away"
     return max((one["tries"] for one in team.service.lines() if said in one["message"]), default=0)
 
 
-def held_up(team: Squad, agent: Agent) -> list[HeldUp]:
+def held_up(team: ServedSquad, agent: Agent) -> list[HeldUp]:
     return [each for each in team.registry.log(agent.id) if isinstance(each, HeldUp)]
 
 
-def check_unharmed(team: Squad, task: Task, agent: Agent) -> None:
+def check_unharmed(team: ServedSquad, task: Task, agent: Agent) -> None:
     """It is the same agent that hands over, and what it asked in vain counts for nothing."""
     handed_over = team.until_handed_over(task)
     assert handed_over.id == agent.id
@@ -79,14 +81,16 @@ def check_unharmed(team: Squad, task: Task, agent: Agent) -> None:
     assert not team.github.escalations(task.repository, task.number)
 
 
-def listed(team: Squad, agent: Agent) -> Any:
+def listed(team: ServedSquad, agent: Agent) -> Any:
     """What `squadron agents --json` says of it."""
     agents = json.loads(team.service.commands("agents", "--json").stdout)["agents"]
     return next(one for one in agents if one["id"] == str(agent.id))
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_whatever_it_does_instead_of_answering_its_agent_waits(team: Squad, trouble: str) -> None:
+def test_whatever_it_does_instead_of_answering_its_agent_waits(
+    team: ServedSquad, trouble: str
+) -> None:
     step, reason = TROUBLES[trouble]
     task, agent = begun(team, trouble.replace(" ", "-"))
     team.model.trouble = step
@@ -100,7 +104,7 @@ def test_whatever_it_does_instead_of_answering_its_agent_waits(team: Squad, trou
     check_unharmed(team, task, agent)
 
 
-def test_a_minute_and_more_without_it_ends_nobody_and_one_asks_at_a_time(team: Squad) -> None:
+def test_a_minute_and_more_without_it_ends_nobody_and_one_asks_at_a_time(team: ServedSquad) -> None:
     begins = [begun(team, f"away-{n}") for n in range(4)]
     with team.model.refusing():
         for task, _ in begins:
@@ -123,18 +127,18 @@ def test_a_minute_and_more_without_it_ends_nobody_and_one_asks_at_a_time(team: S
     assert not [one for one in team.repairs(2) if "let on" in one]
 
 
-def task_title(team: Squad, task: Task) -> str:
+def task_title(team: ServedSquad, task: Task) -> str:
     title: str = team.github.sees(task.path)["title"]
     return title
 
 
-def asked_in_vain(team: Squad, agent: Agent) -> int:
+def asked_in_vain(team: ServedSquad, agent: Agent) -> int:
     """How many of its segments ended because it does not answer."""
     log = team.registry.log(agent.id)
     return sum(isinstance(each, SegmentEnded) and "cannot be reached" in each.why for each in log)
 
 
-def test_a_sub_agents_provider_that_is_away_ends_neither(team: Squad) -> None:
+def test_a_sub_agents_provider_that_is_away_ends_neither(team: ServedSquad) -> None:
     go = team.signal("below")
     script = Script("below", (waits_for(go), completes("Looked.")), SUMMARY)
     known = team.model.scripts

@@ -16,7 +16,7 @@ from app.scripted.script import Answer, Call, calls
 from tests.support.clis import COPILOT_CLI, NEEDS_CLAUDE, NEEDS_COPILOT
 from tests.support.people import TRIES, repository
 from tests.support.sandbox import HAS_SANDBOX
-from tests.support.squad import CANARIES, Squad, json_text, squad
+from tests.support.squad import CANARIES, ServedSquad, json_text, squad
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.full
@@ -71,7 +71,7 @@ def cli(request: pytest.FixtureRequest) -> Cli:
 
 
 @pytest.fixture(scope="module")
-def team(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
+def team(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedSquad]:
     roles: dict[str, Any] = {
         "docs": {"runtime": cli.runtime},
         "bug-fix": {"runtime": cli.runtime, "max_iterations": 1},
@@ -86,7 +86,7 @@ def team(cli: Cli, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
         yield team
 
 
-def test_an_agent_works_and_hands_over_without_a_secret(team: Squad, cli: Cli) -> None:
+def test_an_agent_works_and_hands_over_without_a_secret(team: ServedSquad, cli: Cli) -> None:
     looks = cli.shell("cat /proc/$PPID/environ /proc/self/environ | tr '\\0' '\\n'; id")
     commit = cli.shell("echo news >> README.md && git commit --quiet --all --message News")
     task = team.give("docs", "Tell the news", looks, commit, cli.reports("Told the news."))
@@ -101,7 +101,7 @@ def test_an_agent_works_and_hands_over_without_a_secret(team: Squad, cli: Cli) -
     assert not team.processes(agent.id)
 
 
-def test_a_provider_that_is_away_ends_nobody(team: Squad, cli: Cli) -> None:
+def test_a_provider_that_is_away_ends_nobody(team: ServedSquad, cli: Cli) -> None:
     """However the CLI takes it: what is known of the endpoint decides."""
     # GitHub's SDK tells the loop of an answer that nobody waits for any more.
     team.tolerates("Exception in callback Future.set_result")
@@ -131,7 +131,7 @@ def test_a_provider_that_is_away_ends_nobody(team: Squad, cli: Cli) -> None:
     assert not team.github.escalations(task.repository, task.number)
 
 
-def test_its_fix_cycles_are_counted_and_stop_it(team: Squad, cli: Cli) -> None:
+def test_its_fix_cycles_are_counted_and_stop_it(team: ServedSquad, cli: Cli) -> None:
     rounds = [
         step for n in range(9) for step in (cli.shell(f"echo {n} > answer"), cli.shell(TRIES))
     ]

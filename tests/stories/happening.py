@@ -73,7 +73,7 @@ class Happening:
 
 def tell(it: Happening, how: str, **about: Any) -> None:
     """The story of it. `about`: further arguments of `story`."""
-    with story({REPOSITORY: repository(ROLES, about.pop("config", None))}, **about) as (squad):
+    with story({REPOSITORY: repository(ROLES, about.pop("config", None))}, **about) as squad:
         task = squad.issue("The answer is wrong", *it.steps).by(it.role)
         it.first(squad, task)
         if it.before is not None:

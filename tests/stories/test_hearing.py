@@ -98,7 +98,7 @@ HAPPENINGS: Final[Mapping[str, Happening]] = {
         pushed,
         [AT_REVIEW],
         wakes=1,
-        says=["Maria: By hand", "Use my notes."],
+        says=["Maria: Change notes", "Use my notes."],
     ),
     "a check of others fails": Happening(
         (*FIXES, *AGAIN),

@@ -28,7 +28,14 @@ KEEP_ALIVE = httpx.Limits(keepalive_expiry=2.0)
 class GitHub:
     """The running box."""
 
-    def __init__(self, about: Json, record: Path, directory: Path) -> None:
+    def __init__(
+        self,
+        about: Json,
+        record: Path,
+        directory: Path,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """`transport`: how it is reached, if not by the network."""
         self.url: str = about["url"]
         self.about = about
         self._record = record
@@ -39,10 +46,13 @@ class GitHub:
                 headers={"Authorization": f"Bearer {token}"},
                 timeout=MOST_SECONDS,
                 limits=KEEP_ALIVE,
+                transport=transport,
             )
             for login, token in about["users"].items()
         }
-        self._box = httpx.Client(base_url=self.url, timeout=MOST_SECONDS, limits=KEEP_ALIVE)
+        self._box = httpx.Client(
+            base_url=self.url, timeout=MOST_SECONDS, limits=KEEP_ALIVE, transport=transport
+        )
 
     def close(self) -> None:
         """Hang up."""

@@ -1,10 +1,11 @@
 """The service's database, read beside it."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
@@ -20,31 +21,40 @@ from app.core.github.comment_kinds import CommentKind
 from app.core.github.redelivery import AskedAgain
 from app.ports import HeardCommands, Written
 
+Found = TypeVar("Found")
+
+
+class Run(Protocol):
+    """Says what a coroutine comes to."""
+
+    def __call__(self, work: Coroutine[Any, Any, Found], /) -> Found: ...
+
 
 class Registry:
     """What the registry and the logs say."""
 
-    def __init__(self, store: SqlStore, engine: sa.Engine) -> None:
+    def __init__(self, store: SqlStore, engine: sa.Engine, run: Run = asyncio.run) -> None:
+        self._run = run
         self._store = store
         self._engine = engine
 
     def agents(self, repository: str, issue: int | None = None) -> Sequence[Agent]:
         """Agents of a repository or of an issue, oldest first."""
-        return asyncio.run(self._store.agents(repository=repository, issue=issue))
+        return self._run(self._store.agents(repository=repository, issue=issue))
 
     def agent(self, agent: AgentId) -> Agent:
         """One agent, which has to be there."""
-        found = asyncio.run(self._store.agent(agent))
+        found = self._run(self._store.agent(agent))
         assert found is not None, f"there is no agent {agent}"
         return found
 
     def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """Everything that happened to an agent."""
-        return asyncio.run(self._store.log(agent))
+        return self._run(self._store.log(agent))
 
     def written_to(self, agent: AgentId) -> Sequence[Written]:
         """What people wrote to it while it worked or waited for its turn."""
-        return asyncio.run(self._store.written_to(agent))
+        return self._run(self._store.written_to(agent))
 
     def counters(self, agent: AgentId) -> Counters:
         """What an agent has used."""
@@ -89,13 +99,13 @@ class Registry:
 
     def effects(self, agent: AgentId) -> Mapping[EffectName, Effect]:
         """What was written on GitHub about an agent."""
-        return asyncio.run(self._store.effects(agent))
+        return self._run(self._store.effects(agent))
 
     def heard(
         self, repository: str, comment: int, kind: CommentKind = "comment"
     ) -> Sequence[HeardCommands]:
         """What a comment has told Squadron, oldest first."""
-        return asyncio.run(self._store.heard_commands(repository, comment, kind))
+        return self._run(self._store.heard_commands(repository, comment, kind))
 
     def deliveries(self) -> set[str]:
         """Ids of all deliveries that the inbox knows."""
@@ -104,13 +114,13 @@ class Registry:
 
     def asked_again(self) -> Sequence[AskedAgain]:
         """Failed deliveries that GitHub was asked for."""
-        return [*asyncio.run(self._store.asked_again()).values()]
+        return [*self._run(self._store.asked_again()).values()]
 
     def saw_further(self, by: timedelta) -> None:
         """While the service is dead: reconciliation has seen changes of so much later, so what
         happened until now is no news any more."""
         with self._engine.begin() as connection:
-            for name, look in asyncio.run(self._store.looks()).items():
+            for name, look in self._run(self._store.looks()).items():
                 values = {"threads_until": look.threads_until + by}
                 where = LOOKS.c.repository == name
                 connection.execute(sa.update(LOOKS).where(where).values(values))
@@ -125,7 +135,7 @@ class Registry:
 
     def is_drained(self) -> bool:
         """Whether every delivery was looked at, and all that followed from them was done."""
-        return not asyncio.run(self._store.undispatched(1)) and not self._deliveries_in_work()
+        return not self._run(self._store.undispatched(1)) and not self._deliveries_in_work()
 
     def _deliveries_in_work(self) -> int:
         schema = "dbos." if self._engine.dialect.name == "postgresql" else ""

@@ -8,10 +8,10 @@ and the registry would see. On the way out everything has to be in order: see `c
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import httpx
 
@@ -23,8 +23,8 @@ from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.scripted.script import ComputedStep, Script, Scripts, Step
 from app.scripted.server import Recorded, ScriptedServer
 from tests.support import processes
-from tests.support.github import GitHub, running_box
-from tests.support.people import PEOPLE, People, Task
+from tests.support.github import GitHub, git, running_box
+from tests.support.people import PEOPLE, REPOSITORY, People, Task
 from tests.support.registry import Registry, open_registry
 from tests.support.service import Service
 from tests.support.waiting import until
@@ -42,12 +42,21 @@ MOST_COMMENTS = 3
 _MARK = re.compile(r"<!-- squadron:([a-z-]+):?(\S*?)(?::[a-z_]+)? -->")
 
 
+class Model(Protocol):
+    """The scripted model."""
+
+    scripts: Scripts
+
+    @property
+    def requests(self) -> Iterable[Recorded]:
+        """All that it was asked, oldest first."""
+        ...
+
+
 class Squad(People):
     """A running Squadron, and the people around it."""
 
-    def __init__(
-        self, github: GitHub, model: ScriptedServer, service: Service, directory: Path
-    ) -> None:
+    def __init__(self, github: GitHub, model: Model, service: Service, directory: Path) -> None:
         self.github = github
         self.model = model
         self.service = service
@@ -77,6 +86,27 @@ class Squad(People):
         """Somebody merges the agent's pull request."""
         number = self.until_handed_over(task).pull_request
         self.github.does(by, "PUT", f"/repos/{task.repository}/pulls/{number}/merge", {})
+
+    def pushes(
+        self,
+        files: Mapping[str, str],
+        branch: str = "main",
+        by: str = "maria",
+        repository: str = REPOSITORY,
+    ) -> str:
+        """Somebody pushes a commit that changes those files to a branch, which is begun at `main`
+        if there is none; its SHA."""
+        clone = self.github.clone(repository, by)
+        known = git("branch", "--remotes", cwd=clone).split()
+        start = branch if f"origin/{branch}" in known else "main"
+        git("switch", "--quiet", "--force-create", branch, f"origin/{start}", cwd=clone)
+        for path, text in files.items():
+            (clone / path).parent.mkdir(parents=True, exist_ok=True)
+            (clone / path).write_text(text)
+        git("add", "--all", cwd=clone)
+        git("commit", "--quiet", "--message", f"Change {', '.join(files)}", cwd=clone)
+        git("push", "--quiet", "origin", branch, cwd=clone)
+        return git("rev-parse", "HEAD", cwd=clone).strip()
 
     def signal(self, name: str) -> Path:
         """The file that lets a shell go on which `waits_for` it; see `go`."""
@@ -292,6 +322,12 @@ class Squad(People):
         assert not left, f"left over: {left}"
 
 
+class ServedSquad(Squad):
+    """The same with a service, a GitHub and a model of its own processes and ports."""
+
+    model: ScriptedServer
+
+
 def json_text(request: Recorded) -> str:
     """All words of a request to the model."""
     return "\n".join(message.text for message in request.conversation.messages)
@@ -311,7 +347,7 @@ def squad(
     model_name: str = "openai:scripted",
     program: str = "app.cli.main",
     options: Sequence[str] = (),
-) -> Iterator[Squad]:
+) -> Iterator[ServedSquad]:
     """Start everything; stop it again and check that it is in order.
 
     `operator`: further keys of the operator's file, and None for one that it shall not have;
@@ -359,7 +395,7 @@ def squad(
         }
         data.mkdir()
         service = Service(environment, port, directory / "service.log", program, options)
-        here = Squad(github, model, service, directory)
+        here = ServedSquad(github, model, service, directory)
         stack.callback(service.close)
         stack.callback(service.stop)
         service.start()

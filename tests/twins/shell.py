@@ -1,7 +1,13 @@
-"""A twin of agents' processes: it knows the few commands that stories use, and starts nothing."""
+"""A twin of agents' processes: it knows the few commands that stories use.
 
+What takes time takes the story's, and git is the twin workspace's. Everything else is done by a
+real shell, which has to be quick.
+"""
+
+import re
 import shlex
-from collections.abc import Mapping, Sequence
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,10 +16,16 @@ from tests.twins.workspace import TwinWorkspace
 
 TEST: Final = "sh ./try.sh"
 """The test run of a story's repository: it passes when the file `answer` holds 42."""
+MOST_REAL_SECONDS: Final = 10
+_WAITS: Final = re.compile(r"for n in \$\(seq \d+\); do \[ -e (\S+) \] && exit 0; sleep (\S+); .*")
+"""What `tests.support.steps.waits_for` runs."""
+_PLAIN: Final = re.compile(r"[\w ./:,=+-]+")
+"""A command that means the same in any shell."""
+_OF_OURS: Final = re.compile(r"\b(git|sleep)\b")
 
 
 class TwinShell(Processes):
-    """Implements `ports.Processes` for the commands of `_run`."""
+    """Implements `ports.Processes`."""
 
     def __init__(self, workspace: TwinWorkspace, clock: Clock) -> None:
         self._workspace = workspace
@@ -33,39 +45,88 @@ class TwinShell(Processes):
         assert SEGMENT_VARIABLE in environment, "whose process it is has to be seen"
         try:
             async with self._clock.timeout(timeout_seconds):
-                return await self._run(shlex.split(argv[-1]), cwd, environment)
+                return await self._run(argv[-1], cwd, environment)
         except TimeoutError:
             return Ended(None, "")
 
     async def kill_marked(self, marker: str, variable: str = SEGMENT_VARIABLE) -> int:
         return 0
 
-    async def _run(self, words: list[str], cwd: Path, environment: Mapping[str, str]) -> Ended:
-        match words:
+    async def _run(self, line: str, cwd: Path, environment: Mapping[str, str]) -> Ended:
+        if waits := _WAITS.fullmatch(line):
+            [file] = shlex.split(waits[1])
+            while not _is_there(cwd / file):
+                await self._clock.sleep(float(waits[2]))
+            return Ended(0, "")
+        if not _OF_OURS.search(line) and not _PLAIN.fullmatch(line):
+            return _really(line, cwd, environment)
+        output, ended = "", Ended(0, "")
+        for link, part in _parts(line):
+            if link == "&&" and ended.exit_code != 0:
+                continue
+            ended = await self._command(part, cwd, environment)
+            output += ended.output
+        return Ended(ended.exit_code, output)
+
+    async def _command(self, line: str, cwd: Path, environment: Mapping[str, str]) -> Ended:
+        words = shlex.split(line)
+        match words if _PLAIN.fullmatch(line) or words[0] == "git" else []:
+            case ["sleep", seconds]:
+                await self._clock.sleep(float(seconds))
+            case ["git", *git]:
+                who = environment["GIT_AUTHOR_NAME"], environment["GIT_AUTHOR_EMAIL"]
+                self._git(git, cwd, who)
             case ["sh", "./try.sh"]:
                 passed = (cwd / "answer").read_text().strip() == "42"
                 return Ended(0, "passed\n") if passed else Ended(1, "FAILED\n")
-            case ["git", "add", "--all", "&&", "git", "commit", "--quiet", "--message", message]:
-                who = environment["GIT_AUTHOR_NAME"], environment["GIT_AUTHOR_EMAIL"]
-                self._workspace.clone_at(cwd).commit(message, *who)
-                return Ended(0, "")
-            case ["git", "merge", "-X", "ours", branch]:
-                who = environment["GIT_AUTHOR_NAME"], environment["GIT_AUTHOR_EMAIL"]
-                self._workspace.clone_at(cwd).merge(branch, *who)
-                return Ended(0, "")
-            case ["sleep", seconds]:
-                await self._clock.sleep(float(seconds))
-                return Ended(0, "")
-            case ["cat", path]:
-                file = cwd / path
-                return Ended(0, file.read_text()) if file.exists() else Ended(1, f"no {path}\n")
+            case ["cat", path] if _is_there(cwd / path):
+                return Ended(0, (cwd / path).read_text())
             case ["echo", *said]:
                 return Ended(0, f"{' '.join(said)}\n")
-            case ["true" | "ls", *_]:
-                return Ended(0, "")
-            case ["false", *_]:
+            case ["true"]:
+                pass
+            case ["false"]:
                 return Ended(1, "")
-            case [command, *_]:
-                return Ended(127, f"{command}: command not found\n")
             case _:
-                return Ended(0, "")
+                return _really(line, cwd, environment)
+        return Ended(0, "")
+
+    def _git(self, words: list[str], cwd: Path, who: tuple[str, str]) -> None:
+        clone = self._workspace.clone_at(cwd)
+        match [word for word in words if word not in ("--quiet", "--all", "-X", "ours")]:
+            case ["add"]:
+                pass
+            case ["commit", "--message", message]:
+                clone.commit(message, *who)
+            case ["merge", branch] | ["merge", "-m", _, branch]:
+                clone.merge(branch.removeprefix("origin/"), *who)
+            case _:
+                raise AssertionError(f"the twin's shell does not know git {shlex.join(words)}")
+
+
+def _parts(line: str) -> Iterator[tuple[str, str]]:
+    """The commands of a line, and what links each with the one before it."""
+    first, *others = re.split(r"\s*(&&|;)\s*", line)
+    yield "", first
+    yield from zip(others[::2], others[1::2], strict=True)
+
+
+def _is_there(file: Path) -> bool:
+    return file.exists()
+
+
+def _really(line: str, cwd: Path, environment: Mapping[str, str]) -> Ended:
+    """What a real shell makes of it."""
+    assert not _OF_OURS.search(line), f"the twin's shell does not know {line}"
+    done = subprocess.run(
+        ["bash", "-c", line],
+        cwd=cwd,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=MOST_REAL_SECONDS,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout)

@@ -7,13 +7,8 @@ waits in earnest: `settle` lets happen what is under way, and `passes` lets time
 import asyncio
 import itertools
 import json
-import logging
-import os
-import shutil
-import traceback
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
@@ -24,28 +19,31 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from app.adapters.runtimes.embedded import EmbeddedRuntime
-from app.adapters.store.database import make_engine, migrate
 from app.bootstrap import Adapters, Service, build
 from app.config.settings import load_settings
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import AgentEvent, Waits
 from app.core.agents.lifecycle import State
 from app.core.rules.brakes import Brake, Place
-from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.githubbox.box import Box
+from app.githubbox.git import NOTHING
 from app.scripted.model import scripted_model
-from app.scripted.script import ComputedStep, Conversation, Script, Scripts, Served, Step
+from app.scripted.script import ComputedStep, Script, Step
 from app.web.webhook import WebhookEndpoint
 from tests.support.github import BOT
 from tests.support.people import PEOPLE, REPOSITORY, People, Task
-from tests.support.squad import WEBHOOK_SECRET
+from tests.support.squad import ADMIN_TOKEN, MODEL_KEY, WEBHOOK_SECRET, json_text
 from tests.twins.clock import TurnedClock
+from tests.twins.database import Database, fresh_database, memory
 from tests.twins.engine import TwinEngine
 from tests.twins.git import MemoryGit
-from tests.twins.lives import LIFE, Life, check_alive, outside
+from tests.twins.lives import LIFE, Life
 from tests.twins.loop import StoryLoop
+from tests.twins.model import ScriptedHere
 from tests.twins.shell import TwinShell
+from tests.twins.timeline import Timeline, service_log, short
 from tests.twins.timetable import TurnedTimetable
+from tests.twins.wires import ToGitHub, ToService
 from tests.twins.workspace import TwinWorkspace
 
 Json = Any
@@ -54,50 +52,13 @@ Found = TypeVar("Found")
 SQUADRON: Final = "http://squadron.local"
 HAND_SECONDS: Final = 2
 """How long a person takes for one thing: what two of them did is told apart by the second."""
+A_SECOND: Final = timedelta(seconds=1)
 SOON: Final = timedelta(seconds=30)
 """What waits for less than this belongs to what is under way."""
 PASS_SECONDS: Final = 60
 LATE_SECONDS: Final = 90
 """Later than one pass, and before the next."""
 MOST_SETTLING: Final = timedelta(minutes=20)
-MOST_LINES: Final = 400
-
-
-class Database:
-    """The database of one story after the other: one engine, which has compiled its statements
-    once, on a file that is made anew for each of them."""
-
-    def __init__(self) -> None:
-        self._directory = TemporaryDirectory(prefix="squadron-stories-", dir=_memory())
-        self._path = Path(self._directory.name, "squadron.sqlite")
-        self._empty = self._path.with_name("empty.sqlite")
-        self.url = f"sqlite:///{self._path}"
-        self.engine = make_engine(self.url)
-        migrate(self.engine)
-        with self.engine.connect() as connection:
-            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-        self.engine.dispose()
-        shutil.copy(self._path, self._empty)
-
-    def renew(self) -> None:
-        """From now on all tables are empty."""
-        self.engine.dispose()
-        for path in self._directory_files():
-            path.unlink()
-        shutil.copy(self._empty, self._path)
-
-    def _directory_files(self) -> list[Path]:
-        return [*self._path.parent.glob(f"{self._path.name}*")]
-
-
-def _memory() -> str | None:
-    """Where files need no disk, if there is such a place."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-
-
-@cache
-def _database() -> Database:
-    return Database()
 
 
 _FAULTS: Final[Mapping[str, Json]] = {
@@ -126,18 +87,6 @@ def _key() -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(public_exponent=65537, key_size=1024)
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """One line of the timeline."""
-
-    at: str
-    who: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.at} {self.who:<9} {self.what}"
-
-
 class Story(People):
     """A Squadron in one process, and the people around it."""
 
@@ -145,38 +94,38 @@ class Story(People):
         self,
         loop: StoryLoop,
         directory: Path,
+        database: Database,
         repositories: Mapping[str, Mapping[str, str]],
         operator: Mapping[str, Any],
         people: Mapping[str, str],
+        record: Path | None,
     ) -> None:
         self.loop = loop
+        self.database = database
         self.clock = TurnedClock()
-        self.timeline: list[Seen] = []
-        self._directory = directory
+        self.timeline = Timeline(self.clock)
+        self.directory = directory
         self._data = directory / "data"
-        self._scripts: tuple[Script, ...] = ()
-        self._prompts: list[Conversation] = []
+        self.model = ScriptedHere()
         self._lives = itertools.count(1)
         self._life: Life
         self._tolerated: list[str] = []
-        self._effects: list[tuple[str, str]] = []
-        """Agents and what was brought about for them on GitHub, oldest first."""
         self.box = Box(
             directory,
             webhook_secret=WEBHOOK_SECRET,
             webhook_url=f"{SQUADRON}/webhook",
-            webhook_transport=_Told(self),
+            webhook_transport=ToService(lambda: self._webhook, self.timeline),
             clock=self.clock,
             key=_key(),
+            record=record,
         )
-        for login, permission in people.items():
-            self.box.add_user(login, permission)
+        self.tokens = {login: self.box.add_user(login, may) for login, may in people.items()}
+        """Of the people, by their logins."""
         for name, files in repositories.items():
             held = {path: text.encode() for path, text in files.items()}
             self.box.host(name, MemoryGit(self.clock.now, held), "main")
         self.workspace = TwinWorkspace(self.box, self._data)
         self._data.mkdir()
-        _database().renew()
         self._operator = directory / "operator.yaml"
         rules = {"reconciliation_interval": PASS_SECONDS, "sandbox": {"mode": "off"}, **operator}
         self._operator.write_text(json.dumps(rules))
@@ -191,21 +140,24 @@ class Story(People):
         """A process that serves."""
         self._life = Life(next(self._lives))
         self.note("operator", f"starts {self._life.name}")
-        settings = load_settings(
-            {
-                "SQUADRON_GITHUB_APP_ID": str(self.box.identity.app_id),
-                "SQUADRON_GITHUB_PRIVATE_KEY": self.box.identity.private_key_pem.decode(),
-                "SQUADRON_WEBHOOK_SECRET": WEBHOOK_SECRET,
-                "SQUADRON_GITHUB_API_URL": self.box.url,
-                "SQUADRON_DATA_DIR": str(self._data),
-                "SQUADRON_DATABASE_URL": _database().url,
-                "SQUADRON_CONFIG": str(self._operator),
-                "SQUADRON_MODEL": "openai:scripted",
-                "SQUADRON_MODEL_API_KEY": "none",
-            }
-        )
+        settings = load_settings(self.environment())
         shell = TwinShell(self.workspace, self.clock)
         self.run(self._start(settings, shell))
+
+    def environment(self) -> dict[str, str]:
+        """The settings of the service."""
+        return {
+            "SQUADRON_GITHUB_APP_ID": str(self.box.identity.app_id),
+            "SQUADRON_GITHUB_PRIVATE_KEY": self.box.identity.private_key_pem.decode(),
+            "SQUADRON_WEBHOOK_SECRET": WEBHOOK_SECRET,
+            "SQUADRON_ADMIN_TOKEN": ADMIN_TOKEN,
+            "SQUADRON_GITHUB_API_URL": self.box.url,
+            "SQUADRON_DATA_DIR": str(self._data),
+            "SQUADRON_DATABASE_URL": self.database.url,
+            "SQUADRON_CONFIG": str(self._operator),
+            "SQUADRON_MODEL": "openai:scripted",
+            "SQUADRON_MODEL_API_KEY": MODEL_KEY,
+        }
 
     async def _start(self, settings: Any, shell: TwinShell) -> None:
         LIFE.set(self._life)
@@ -219,10 +171,10 @@ class Story(People):
             settings,
             adapters=Adapters(
                 clock=clock,
-                database=lambda _: _database().engine,
+                database=lambda _: self.database.engine,
                 timetable=TurnedTimetable(clock),
                 engine=engine,
-                github=_Asked(self),
+                github=ToGitHub(self.box.asgi, self.timeline),
                 workspace=self.workspace,
                 processes=shell,
                 runtime=EmbeddedRuntime(shell, self._model, sleep=clock.sleep),
@@ -260,7 +212,7 @@ class Story(People):
         """Let so many turns of the loop go by of what is under way. False: all was over before."""
         self.loop.turns_left = turns
         try:
-            self._until(lambda: self._is_out_of_turns() or self._is_settled(), "it goes on")
+            self._until(lambda: self._is_out_of_turns() or self.is_settled(), "it goes on")
         finally:
             is_out, self.loop.turns_left = self._is_out_of_turns(), None
         return is_out
@@ -283,21 +235,17 @@ class Story(People):
         await self.service.stop()
 
     def _model(self, name: str) -> Any:
-        return scripted_model(self._next_step, name, self.clock.sleep)
-
-    def _next_step(self, conversation: Conversation) -> Served:
-        self._prompts.append(conversation)
-        return Scripts(self._scripts, (SUMMARY_MARK, COMPACTION_MARK)).next(conversation)
+        return scripted_model(self.model.next_step, name, self.clock.sleep)
 
     # --- what people do ------------------------------------------------------------------------
 
     def does(self, login: str, method: str, path: str, content: Json = None) -> Json:
         self.clock.turn(timedelta(seconds=HAND_SECONDS))
-        self.note(login, f"{method} {path} {_short(content)}")
+        self.note(login, f"{method} {path} {short(content)}")
         return self.run(self.box.does(login, method, path, content)).body
 
     def scripted(self, script: Script) -> None:
-        self._scripts = (*self._scripts, script)
+        self.model.knows(script)
 
     def sees(self, path: str) -> Json:
         """What anybody with a browser sees at one address."""
@@ -324,22 +272,25 @@ class Story(People):
         by: str = "maria",
         repository: str = REPOSITORY,
     ) -> str:
-        """Somebody pushes a commit that changes those files to a branch; its SHA."""
+        """Somebody pushes a commit that changes those files to a branch, which is begun at `main`
+        if there is none; its SHA."""
         self.clock.turn(timedelta(seconds=HAND_SECONDS))
         git = self.box.world.repositories[repository.lower()].git
         assert isinstance(git, MemoryGit)
-        before = git.head(branch)
-        assert before is not None, f"there is no branch {branch}"
-        changed = {**git.files(before), **{path: text.encode() for path, text in files.items()}}
-        made = git.make(changed, [before], "By hand", by.title(), f"{by}@example.org")
+        there = git.head(branch)
+        start = there or git.head("main")
+        assert start is not None, "there is no branch main"
+        changed = {**git.files(start), **{path: text.encode() for path, text in files.items()}}
+        message = f"Change {', '.join(files)}"
+        made = git.make(changed, [start], message, by.title(), f"{by}@example.org")
         self.note(by, f"pushes {', '.join(files)} to {branch}")
-        self.run(self.box.push(repository, f"refs/heads/{branch}", made, before, by))
+        self.run(self.box.push(repository, f"refs/heads/{branch}", made, there or NOTHING, by))
         return made
 
     def orders(self, what: str, **about: Json) -> None:
         """Something happens on GitHub that no person does: see `app.githubbox.orders`."""
         self.clock.turn(timedelta(seconds=HAND_SECONDS))
-        self.note("GitHub", f"{what} {_short(about)}")
+        self.note("GitHub", f"{what} {short(about)}")
         self.run(self.box.order(what, about))
 
     def brakes(self) -> None:
@@ -379,11 +330,7 @@ class Story(People):
     def was_told(self, task: Task, words: str) -> bool:
         """Whether the model was told these words about the task."""
         name = self.sees(task.path)["body"].split()[0]
-        return any(
-            any(name in each.text for each in told.messages)
-            and any(words in each.text for each in told.messages)
-            for told in self._prompts
-        )
+        return any(name in text and words in text for text in map(json_text, self.model.requests))
 
     def checks(self, task: Task) -> list[Json]:
         """Check runs of the role on the newest commit of its agent, newest first."""
@@ -426,7 +373,7 @@ class Story(People):
 
     def settle(self) -> None:
         """Let happen what is under way: time passes no further than that needs."""
-        self._until(self._is_settled, "nothing is under way")
+        self._until(self.is_settled, "nothing is under way")
 
     def passes(self, **time: float) -> None:
         """Let so much time pass at once, and what follows happen: `passes(hours=2)`."""
@@ -463,7 +410,15 @@ class Story(People):
         """Whether a fault that is switched on was met."""
         return any(fault["fired"] for fault in self.box.faults.describe())
 
-    def _is_settled(self) -> bool:
+    def go_on(self) -> None:
+        """Let time pass until somebody wakes, a second at most."""
+        self.loop.run_until_quiet()
+        step = self.clock.next_in
+        self.clock.turn(A_SECOND if step is None else min(step, A_SECOND))
+        self.loop.run_until_quiet()
+
+    def is_settled(self) -> bool:
+        """Whether all that was told was heard, and what follows from it was done."""
         if self.box.webhooks.is_sending or self.engine.due_within(SOON):
             return False
         return not self.run(self.service.store.undispatched(1))
@@ -489,7 +444,7 @@ class Story(People):
 
     def note(self, who: str, what: str) -> None:
         """One line of the timeline."""
-        self.timeline.append(Seen(f"{self.clock.now():%d %H:%M:%S.%f}"[:-3], who, what))
+        self.timeline.note(who, what)
 
     def tolerates(self, words: str) -> None:
         """Error lines of the service that hold these words belong to the story."""
@@ -500,9 +455,8 @@ class Story(People):
         assert not self.loop.faults, self.loop.faults
         wrong = [
             each
-            for each in self.timeline
-            if each.who in ("ERROR", "CRITICAL")
-            and not any(words in each.what for words in self._tolerated)
+            for each in self.timeline.errors()
+            if not any(words in each.what for words in self._tolerated)
         ]
         assert not wrong, f"the service's log: {wrong[0]}"
 
@@ -514,73 +468,12 @@ class Story(People):
         dead = self.run(self.service.store.dead_deliveries())
         assert not dead, f"deliveries that were given up: {dead}"
         for agent in self.run(self.service.store.agents(states=frozenset({State.ESCALATED}))):
-            done = [each for each in self._effects if each[0] == str(agent.id)]
+            done = [each for each in self.timeline.effects if each[0] == str(agent.id)]
             names = [name for _, name in done]
             if "issue" in names:
                 before = names[: names.index("issue")]
                 missing = {"check", "comment"} - {*before}
                 assert not missing, f"{agent.id}: the needs-human issue came before {missing}"
-
-    def told(self) -> str:
-        """What everybody saw, for a story that failed."""
-        lines = [str(each) for each in self.timeline[-MOST_LINES:]]
-        return "\n".join(["", "--- what everybody saw ---", *lines])
-
-
-class _Asked(httpx.AsyncBaseTransport):
-    """What the service asks of GitHub."""
-
-    def __init__(self, story: Story) -> None:
-        self._story = story
-        self._box = httpx.ASGITransport(story.box.asgi)
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        check_alive()
-        response = await asyncio.shield(outside(self._box.handle_async_request(request)))
-        if request.method != "GET":
-            what = f"{request.method} {request.url.path} {request.content.decode()[:200]}"
-            self._story.note("Squadron", f"{what} → {response.status_code}")
-        return response
-
-
-class _Told(httpx.AsyncBaseTransport):
-    """What GitHub tells the service."""
-
-    def __init__(self, story: Story) -> None:
-        self._story = story
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        endpoint = self._story._webhook
-        if endpoint is None:
-            raise httpx.ConnectError("nobody listens", request=request)
-        event = request.headers["X-GitHub-Event"]
-        action = json.loads(request.content).get("action", "")
-        response = await httpx.ASGITransport(endpoint).handle_async_request(request)
-        self._story.note("GitHub", f"tells {event} {action} → {response.status_code}")
-        return response
-
-
-class _Lines(logging.Handler):
-    """The service's log, as part of the timeline."""
-
-    def __init__(self, story: Story) -> None:
-        super().__init__(logging.INFO)
-        self._story = story
-
-    def emit(self, record: logging.LogRecord) -> None:
-        who = record.levelname if record.levelno >= logging.ERROR else record.name[-9:]
-        error = "".join(traceback.format_exception(*record.exc_info)) if record.exc_info else ""
-        further = {k: v for k, v in vars(record).items() if k not in _USUAL}
-        if record.getMessage() == "effect" and further.get("state") == "done":
-            self._story._effects.append((further["agent"], further["effect"]))
-        self._story.note(who, f"{record.getMessage()} {further or ''} {error}".rstrip())
-
-
-_USUAL: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "taskName"}
-
-
-def _short(content: Json) -> str:
-    return "" if content is None else json.dumps(content)[:200]
 
 
 @contextmanager
@@ -589,20 +482,19 @@ def story(
     *,
     operator: Mapping[str, Any] | None = None,
     people: Mapping[str, str] = PEOPLE,
+    is_recorded: bool = False,
 ) -> Iterator[Story]:
-    """Begin a story, and look at its end whether everything is in order."""
+    """Begin a story, and look at its end whether everything is in order. `is_recorded`: all that
+    is said to and by GitHub is kept in the file `record` of its directory."""
     loop = StoryLoop()
-    asyncio.set_event_loop(loop)
-    lines = None
-    told = logging.getLogger("squadron")
-    level = told.level
-    directory = TemporaryDirectory(prefix="squadron-story-", dir=_memory())
-    try:
-        here = Story(loop, Path(directory.name), repositories, operator or {}, people)
-        lines = _Lines(here)
-        told.addHandler(lines)
-        told.propagate = False
-        told.setLevel(logging.INFO)
+    with ExitStack() as stack:
+        stack.callback(loop.close)
+        database = stack.enter_context(fresh_database())
+        place = TemporaryDirectory(prefix="squadron-story-", dir=memory())
+        directory = Path(stack.enter_context(place))
+        record = directory / "record" if is_recorded else None
+        here = Story(loop, directory, database, repositories, operator or {}, people, record)
+        stack.enter_context(service_log(here.timeline, loop))
         here.start()
         try:
             yield here
@@ -611,13 +503,5 @@ def story(
             here.stop()
             here.check()
         except BaseException as error:
-            error.add_note(here.told())
+            error.add_note(here.timeline.told())
             raise
-    finally:
-        if lines is not None:
-            told.removeHandler(lines)
-        told.setLevel(level)
-        told.propagate = True
-        asyncio.set_event_loop(None)
-        loop.close()
-        directory.cleanup()

@@ -146,7 +146,8 @@ class TwinWorkspace:
         head = self._default(git, order)
         new = git.since(head, since_sha)
         subjects = [f"{one.sha[:7]} {one.message.splitlines()[0]}" for one in new]
-        return "\n".join([f"{len(new)} new commits:", *subjects]) if new else ""
+        changed = [one.path for one in await git.changes(since_sha, head)]
+        return "\n".join([f"{len(new)} new commits:", *subjects, *changed]) if new else ""
 
     async def change(self, order: CheckoutOrder) -> str:
         git = self._git(f"change {order.agent}", order)

@@ -12,9 +12,10 @@ from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.github.redelivery import KEPT_BY_GITHUB, WAITS
 from tests.support.people import REPOSITORY, Task, repository
-from tests.support.squad import Squad, squad
+from tests.support.squad import Squad
 from tests.support.steps import completes, is_blocked
 from tests.support.waiting import until
+from tests.twins.squad import squad
 
 pytestmark = pytest.mark.full
 
@@ -23,9 +24,9 @@ ATTEMPTS = r"/app/hook/deliveries/\d+/attempts$"
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
+def team() -> Iterator[Squad]:
     repositories = {REPOSITORY: repository({"docs": {}})}
-    with squad(tmp_path_factory.mktemp("redelivery"), repositories) as team:
+    with squad(repositories) as team:
         yield team
 
 

@@ -8,11 +8,12 @@ import pytest
 from app.core.agents.agent import Agent
 from app.core.agents.events import Woken
 from app.core.agents.lifecycle import State
-from tests.scenarios.test_commands import answers, reactions
+from tests.stories.test_what_commands_do import answers, reactions
 from tests.support.people import Task, repository
-from tests.support.squad import Squad, squad
+from tests.support.squad import Squad
 from tests.support.steps import completes, writes
 from tests.support.waiting import until
+from tests.twins.squad import squad
 
 pytestmark = pytest.mark.full
 
@@ -20,9 +21,9 @@ REPO = "/repos/octo/demo"
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
+def team() -> Iterator[Squad]:
     places = {"octo/demo": repository({"docs": {}})}
-    with squad(tmp_path_factory.mktemp("review-commands"), places) as team:
+    with squad(places) as team:
         yield team
 
 

@@ -12,9 +12,10 @@ from app.core.agents.events import Created
 from app.core.agents.lifecycle import State
 from tests.support.deliveries import deliver, told_of
 from tests.support.people import REPOSITORY, Task, repository
-from tests.support.squad import Squad, json_text, squad
+from tests.support.squad import Squad, json_text
 from tests.support.steps import completes
 from tests.support.waiting import until
+from tests.twins.squad import squad
 
 pytestmark = pytest.mark.full
 
@@ -22,10 +23,9 @@ SAID = "<!-- squadron:changed:docs:"
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
-    directory = tmp_path_factory.mktemp("changed")
+def team() -> Iterator[Squad]:
     roles: dict[str, Any] = {"docs": {}}
-    with squad(directory, {REPOSITORY: repository(roles)}, reconciliation_seconds=3600) as team:
+    with squad({REPOSITORY: repository(roles)}, reconciliation_seconds=3600) as team:
         team.until_logged("reconciled")  # the pass of the start must not hear of a label first
         yield team
 

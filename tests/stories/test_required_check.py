@@ -8,9 +8,10 @@ import pytest
 from app.core.agents.lifecycle import State
 from app.core.effects.check_run import RunId
 from tests.support.people import Task, repository
-from tests.support.squad import Squad, squad
+from tests.support.squad import Squad
 from tests.support.steps import completes, runs, says, writes
 from tests.support.waiting import until
+from tests.twins.squad import squad
 
 pytestmark = pytest.mark.full
 
@@ -20,9 +21,8 @@ ROLES: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
-    directory = tmp_path_factory.mktemp("required")
-    with squad(directory, {"octo/demo": repository(ROLES)}) as team:
+def team() -> Iterator[Squad]:
+    with squad({"octo/demo": repository(ROLES)}) as team:
         yield team
 
 

@@ -7,9 +7,10 @@ import pytest
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Call, Conversation
 from tests.support.people import REPOSITORY, Task, repository
-from tests.support.squad import Squad, json_text, squad
+from tests.support.squad import Squad, json_text
 from tests.support.steps import completes, runs
 from tests.support.waiting import until
+from tests.twins.squad import squad
 
 pytestmark = pytest.mark.full
 
@@ -22,9 +23,9 @@ STARTING = ["docs", "Needs-Human", "bug", "squadron:feat-dev", "good first issue
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
+def team() -> Iterator[Squad]:
     repositories = {REPOSITORY: repository({}, CONFIG)}
-    with squad(tmp_path_factory.mktemp("pm"), repositories) as team:
+    with squad(repositories) as team:
         yield team
 
 

@@ -16,8 +16,9 @@ from app.core.agents.lifecycle import State
 from tests.support.deliveries import deliver
 from tests.support.github import BOT
 from tests.support.people import Task, repository
-from tests.support.squad import Squad, squad
+from tests.support.squad import Squad
 from tests.support.steps import completes, waits_for
+from tests.twins.squad import squad
 
 pytestmark = pytest.mark.full
 
@@ -70,13 +71,10 @@ def cells() -> list[Cell]:
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
-    directory = tmp_path_factory.mktemp("matrix")
+def team() -> Iterator[Squad]:
     places = {REPOSITORY: repository(ROLES, CONFIG)}
     operator = {"rate": {"starts_per_user_per_hour": 100_000}}
-    with squad(
-        directory, places, reconciliation_seconds=3600, workers=1, operator=operator
-    ) as team:
+    with squad(places, reconciliation_seconds=3600, workers=1, operator=operator) as team:
         for permission, kind in itertools.product(PERMISSIONS, KINDS):
             person = {"login": login(kind, permission), "permission": permission}
             team.github.orders("users", person)

@@ -10,9 +10,10 @@ from app.core.agents.agent import Agent
 from app.core.agents.events import Waits, Woken
 from app.core.agents.lifecycle import State
 from tests.support.people import Task, repository
-from tests.support.squad import Squad, json_text, squad
+from tests.support.squad import Squad, json_text
 from tests.support.steps import completes, is_blocked, runs, waits_for
 from tests.support.waiting import until
+from tests.twins.squad import squad
 
 pytestmark = pytest.mark.full
 
@@ -20,9 +21,8 @@ ROLES: dict[str, Any] = {"docs": {}, "short": {"max_tool_calls": 1}, "second": {
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
-    directory = tmp_path_factory.mktemp("commands")
-    with squad(directory, {"octo/demo": repository(ROLES)}, reconciliation_seconds=3600) as team:
+def team() -> Iterator[Squad]:
+    with squad({"octo/demo": repository(ROLES)}, reconciliation_seconds=3600) as team:
         yield team
 
 
@@ -125,12 +125,9 @@ def test_what_is_said_beside_wake_reaches_the_agent(team: Squad) -> None:
     assert "Blue, please." in json_text(team.prompts(task)[-1])
 
 
-def test_a_command_that_no_webhook_told_of_is_obeyed_once(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
+def test_a_command_that_no_webhook_told_of_is_obeyed_once() -> None:
     """Promise 10."""
-    directory = tmp_path_factory.mktemp("unheard")
-    with squad(directory, {"octo/demo": repository(ROLES)}, reconciliation_seconds=1) as team:
+    with squad({"octo/demo": repository(ROLES)}, reconciliation_seconds=1) as team:
         task = team.give("docs", "Unheard", is_blocked("Which colour?"), completes("None."))
         team.until(task, State.SLEEPING, Waits.ANSWER)
         body = {"body": "/squadron status\n/squadron stop"}

@@ -9,16 +9,16 @@ from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Conversation
 from tests.support.deliveries import deliver
 from tests.support.people import Task, repository
-from tests.support.squad import Squad, squad
+from tests.support.squad import Squad
 from tests.support.steps import completes, is_blocked, runs, says, writes
 from tests.support.waiting import until
+from tests.twins.squad import squad
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
-    directory = tmp_path_factory.mktemp("waiting")
+def team() -> Iterator[Squad]:
     demo = repository({"docs": {}, "code": {}})
-    with squad(directory, {"octo/demo": demo}, reconciliation_seconds=3600) as team:
+    with squad({"octo/demo": demo}, reconciliation_seconds=3600) as team:
         yield team
 
 

@@ -1,0 +1,22 @@
+"""The scripted model, in the process of a story."""
+
+from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
+from app.scripted.script import Conversation, Script, Scripts, Served
+from app.scripted.server import Recorded
+
+
+class ScriptedHere:
+    """The model, as `ScriptedServer` has it, in this process."""
+
+    def __init__(self) -> None:
+        self.scripts = Scripts((), (SUMMARY_MARK, COMPACTION_MARK))
+        self.requests: list[Recorded] = []
+
+    def knows(self, script: Script) -> None:
+        """From now on one script more."""
+        self.scripts = Scripts((*self.scripts.scripts, script), (SUMMARY_MARK, COMPACTION_MARK))
+
+    def next_step(self, conversation: Conversation) -> Served:
+        """What it answers."""
+        self.requests.append(Recorded("", {}, {}, conversation))
+        return self.scripts.next(conversation)
