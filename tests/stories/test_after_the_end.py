@@ -5,7 +5,16 @@ from datetime import timedelta
 import pytest
 
 from app.core.agents.events import TakenAway
-from tests.stories.happening import ASKING, ASKS, AT_REVIEW, BLOCKED, CANCELLED, COMPLETED, FIXES, STOPPED
+from tests.stories.happening import (
+    ASKING,
+    ASKS,
+    AT_REVIEW,
+    BLOCKED,
+    CANCELLED,
+    COMPLETED,
+    FIXES,
+    STOPPED,
+)
 from tests.support.people import REPOSITORY, Task, repository
 from tests.support.steps import is_blocked, runs, thinks, writes
 from tests.twins.story import Story, story

@@ -435,6 +435,10 @@ class Story(People):
             self.clock.turn(step)
             self.loop.run_until_quiet()
 
+    def hang_up(self) -> None:
+        """GitHub is there no more."""
+        self.run(self.box.__aexit__(None, None, None))
+
     def run(self, work: Coroutine[Any, Any, Found]) -> Found:
         """What a coroutine comes to that needs no time to pass."""
         result: Found = self.loop.finish(self.loop.create_task(work))
@@ -494,6 +498,7 @@ def story(
         directory = Path(stack.enter_context(place))
         record = directory / "record" if is_recorded else None
         here = Story(loop, directory, database, repositories, operator or {}, people, record)
+        stack.callback(here.hang_up)
         stack.enter_context(service_log(here.timeline, loop))
         here.start()
         try:
