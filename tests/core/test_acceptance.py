@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/acceptance.md"
-PLACES = ("tests/scenarios", "tests/crash")
+PLACES = ("tests/scenarios", "tests/stories", "tests/crash")
 NUMBERS = range(1, 31)
 _NAME = re.compile(r"test_peers_(\d\d)_[a-z0-9_]+")
 _ROW = re.compile(r"\| (\d+) \| ([^|]+) \| ([^|]+) \|")
