@@ -67,8 +67,8 @@ def agents(as_json: AsJson = False) -> None:
             f"{use.name.removeprefix('max_')} {figure(use.observed)}/{figure(use.maximum)}"
             for use in view.uses
         )
-        trip = view.agent.trip
-        notes = [trip.reason] if trip else []
+        stop = view.agent.stop
+        notes = [stop.reason] if stop else []
         notes += refused_words(each.effects)
         table.add_row(*map(cell, (name, waits_words(view.agent), uses, "\n".join(notes))))
     _print(table, longest)

@@ -9,7 +9,7 @@ from app.core.agents.events import LineComment, Phase, ToolKind
 from app.core.breaker.verdict import Verdict
 from app.core.github.patch import FilePatch
 from app.core.limits import LimitName
-from app.core.rules.outages import Failure
+from app.core.rules.outages import ProviderFailure
 from app.core.rules.plan import RuntimeName
 
 
@@ -150,13 +150,13 @@ class RuntimeFailed:
 class ProviderAway:
     """The model's provider gives no whole answer: the session can go on once it does."""
 
-    failure: Failure
+    failure: ProviderFailure
 
 
 class NoProvider(Exception):
     """The model's provider cannot be asked: a session cannot begin before that is mended."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: ProviderFailure) -> None:
         super().__init__(failure.reason)
         self.failure = failure
 

@@ -8,14 +8,15 @@ from enum import StrEnum
 from typing import Protocol
 
 from app.core.agents.agent import Agent, AgentId, Assignment, Effect, EffectName
-from app.core.agents.events import AgentEvent, Kept, TakenAway, Trip, Waits
+from app.core.agents.events import AgentEvent, Kept, TakenAway, Waits
 from app.core.agents.lifecycle import Signal, State
+from app.core.agents.stops import StopReason
 from app.core.budgets.ledger import Insufficient
 from app.core.github.comment_kinds import CommentKind
 from app.core.github.redelivery import AskedAgain
 from app.core.history.adapting import Adapted
 from app.core.rules.brakes import Brake, Place
-from app.core.rules.outages import Failure, Outage
+from app.core.rules.outages import Outage, ProviderFailure
 from app.core.steering.asks import Trigger
 from app.ports.github import Repository
 from app.ports.ledger import Funding, WaitingStart
@@ -178,7 +179,7 @@ class Changes:
     sha: str | None = None
     base_sha: str | None = None
     pull_request: int | None = None
-    trip: Trip | None = None
+    stop: StopReason | None = None
     pause_seconds: float = 0
     """Of a move to QUEUED: the next segment begins that much later, without a slot until then."""
     retry_at: datetime | None = None
@@ -422,7 +423,7 @@ class Store(Protocol):
         """Providers of models that are away, by name."""
         ...
 
-    async def provider_failed(self, failure: Failure, by: str, at: datetime) -> Outage:
+    async def provider_failed(self, failure: ProviderFailure, by: str, at: datetime) -> Outage:
         """A provider was asked in vain; `by`: id of the agent."""
         ...
 

@@ -4,7 +4,7 @@ from app.core.effects import retry
 from app.ports import GitHubFailed, NoAccess, RateLimited, Refused
 
 
-def failure_of(error: GitHubFailed) -> retry.Failure:
+def failure_of(error: GitHubFailed) -> retry.FailedCall:
     """The core's value for an exception of the port; its reason is the exception's text.
 
     A failure of no known kind counts as unreachable: the next try looks before it writes.

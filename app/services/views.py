@@ -7,7 +7,8 @@ from typing import Final
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.counters import Counters
-from app.core.agents.events import Hold, Passed, Raised, Trip, Warned
+from app.core.agents.events import Passed, Raised, Warned
+from app.core.agents.stops import Failure, Hold, Trip
 from app.core.breaker.verdict import amount_words
 from app.core.github.hints import dig
 from app.core.limits import CATALOGUE
@@ -46,6 +47,7 @@ def agent_json(report: Report) -> Json:
             for use in report.uses
         },
         "trip": trip_json(agent.trip) if agent.trip else None,
+        "failure": failure_json(agent.failure) if agent.failure else None,
         "pull_request": agent.pull_request,
         "branch": agent.branch,
         "sha": agent.sha,
@@ -117,6 +119,15 @@ def dead_delivery_json(dead: DeadDelivery) -> Json:
 def cost_usd(counters: Counters) -> float | None:
     """Unknown, never 0, as soon as the price of one call is unknown."""
     return None if counters.unpriced_calls else usd(counters.cost_nanousd)
+
+
+def failure_json(failure: Failure) -> Json:
+    """What stopped an agent for good without a limit."""
+    return {
+        "cause": failure.cause.value,
+        "at": instant(failure.at),
+        "reason": failure.reason,
+    }
 
 
 def trip_json(trip: Trip) -> Json:

@@ -36,7 +36,7 @@ async def outcome(world: World) -> Idle | RuntimeFailed | ProviderAway:
     return end
 
 
-async def failure(world: World) -> outages.Failure:
+async def failure(world: World) -> outages.ProviderFailure:
     """How the provider is away."""
     end = await outcome(world)
     assert isinstance(end, ProviderAway)

@@ -12,7 +12,6 @@ import pytest
 
 from app.core.agents.counters import Counters, fold
 from app.core.agents.events import (
-    Layer,
     ModelAsked,
     Phase,
     Raised,
@@ -24,6 +23,7 @@ from app.core.agents.events import (
     Woken,
 )
 from app.core.agents.lifecycle import Signal
+from app.core.agents.stops import Layer
 from app.core.breaker.clocks import overdue
 from app.core.breaker.verdict import Answer, Verdict, usage
 from app.core.limits import CATALOGUE, Action, LimitName, Limits, Trips

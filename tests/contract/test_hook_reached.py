@@ -17,7 +17,6 @@ from app.adapters.store.store import SqlStore
 from app.core.agents.counters import fold
 from app.core.agents.events import (
     AgentEvent,
-    Layer,
     ModelAsked,
     ModelCalled,
     Phase,
@@ -29,6 +28,7 @@ from app.core.agents.events import (
     Waits,
 )
 from app.core.agents.lifecycle import Signal
+from app.core.agents.stops import Layer
 from app.core.breaker.clocks import overdue
 from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import CATALOGUE, LimitName, Trips
@@ -244,7 +244,7 @@ async def test_a_sleep_that_many_passes_find_too_long_is_ended_by_one(
         if trip is None:
             return False
         ended = [Tripped(at=at, trip=trip)]
-        return await store.move(sleeper, Signal.TRIPPED, ended, Changes(trip=trip)) is not None
+        return await store.move(sleeper, Signal.TRIPPED, ended, Changes(stop=trip)) is not None
 
     for seconds, ended in ((3_599.999, 0), (3_600, 1), (7_200, 0)):
         at = later(10 + seconds)

@@ -45,7 +45,7 @@ def bench(request: pytest.FixtureRequest, tmp_path: Path, copilot_cache: Path) -
         yield made
 
 
-async def away(bench: Bench) -> outages.Failure:
+async def away(bench: Bench) -> outages.ProviderFailure:
     """How a turn's provider was away."""
     async with bench.session() as session:
         end = await bench.turn(session)

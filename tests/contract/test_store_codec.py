@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.store.codec import decode_event, encode_event
-from app.core.agents.events import AgentEvent, Kept, Layer, SuiteAsked, ToolAsked, Trip, Tripped
+from app.core.agents.events import AgentEvent, Failed, Kept, SuiteAsked, ToolAsked, Tripped
+from app.core.agents.stops import Cause, Failure, Layer, Trip
+from app.core.limits import LimitName
 from tests.contract.store_support import NOON
 
 KINDS = get_args(AgentEvent)
@@ -68,13 +70,31 @@ def test_the_generator_reaches_what_is_nested() -> None:
 def test_the_form_of_an_event_is_stable() -> None:
     """Logs of earlier versions have to be read for ever."""
     trip = Trip(
-        limit="max_turns", observed=3.0, maximum=None, layer=Layer.HOOK, at=NOON, reason="Too many."
+        limit=LimitName.MAX_TURNS,
+        observed=3.0,
+        maximum=2.0,
+        layer=Layer.HOOK,
+        at=NOON,
+        reason="Too many.",
     )
     assert encode_event(Tripped(at=NOON, trip=trip)) == (
         '{"type":"Tripped","at":"2026-05-04T12:00:00.123456Z","trip":{"limit":"max_turns",'
-        '"observed":3.0,"maximum":null,"layer":"hook","at":"2026-05-04T12:00:00.123456Z",'
+        '"observed":3.0,"maximum":2.0,"layer":"hook","at":"2026-05-04T12:00:00.123456Z",'
         '"reason":"Too many."}}'
     )
+
+
+def test_a_failure_that_was_written_as_a_trip_is_a_failure() -> None:
+    """Earlier versions invented a limit and a layer for it."""
+    old = (
+        '{"type":"Tripped","at":"2026-05-04T12:00:00.123456Z","trip":{"limit":"setup_failed",'
+        '"observed":null,"maximum":null,"layer":"hook","at":"2026-05-04T12:00:00.123456Z",'
+        '"reason":"`make deps` ended with 2."}}'
+    )
+    reason = "`make deps` ended with 2."
+    failure = Failure(cause=Cause.SETUP_FAILED, at=NOON, reason=reason)
+    assert decode_event(old) == Failed(at=NOON, failure=failure)
+    assert decode_event(encode_event(decode_event(old))) == Failed(at=NOON, failure=failure)
 
 
 def test_text_that_is_no_utf8_is_replaced() -> None:

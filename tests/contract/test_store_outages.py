@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from app.core.agents.events import HeldUp, Waits
 from app.core.agents.lifecycle import Signal, State
-from app.core.rules.outages import Failure, Outage
+from app.core.rules.outages import Outage, ProviderFailure
 from app.ports import Changes
 from tests.contract.store_support import NOON, World, later
 
-DOWN = Failure("openai", "it answered with HTTP status 503")
+DOWN = ProviderFailure("openai", "it answered with HTTP status 503")
 PAUSE = timedelta(seconds=5)
 
 
@@ -24,7 +24,7 @@ async def test_an_outage_is_kept_until_there_is_an_answer(world: World) -> None:
 
 
 async def test_providers_are_away_each_for_itself(world: World) -> None:
-    refused = Failure("anthropic", "there is no key", is_refused=True)
+    refused = ProviderFailure("anthropic", "there is no key", is_refused=True)
     await world.store.provider_failed(DOWN, "a", NOON)
     await world.store.provider_failed(refused, "b", NOON)
     await world.store.provider_answered("openai")

@@ -11,25 +11,25 @@ from app.core.agents.events import (
     Created,
     Finished,
     Kept,
-    Layer,
     ModelCalled,
     SegmentEnded,
     SegmentStarted,
     Slept,
     TakenAway,
-    Trip,
     Tripped,
     Waits,
     Woken,
 )
 from app.core.agents.lifecycle import ImpossibleTransition, Signal, State
+from app.core.agents.stops import Layer, Trip
+from app.core.limits import LimitName
 from app.ports import Changes, Work
 from tests.contract.store_support import NOON, OutOfOrder, World, a_new_agent, later
 
 SLEPT = Slept(at=later(10), waits_for=Waits.BLOCKER, blocked_by=(3, 4), reason="needs #3, #4")
 WOKEN = Woken(at=later(20), why="#3 and #4 are closed", by="squadron")
 TRIP = Trip(
-    limit="max_turns",
+    limit=LimitName.MAX_TURNS,
     observed=50.0,
     maximum=50.0,
     layer=Layer.HOOK,
@@ -49,7 +49,7 @@ async def wake(world: World, agent: Agent) -> Agent | None:
 
 
 async def trip(world: World, agent: Agent) -> Agent | None:
-    return await world.store.move(agent, Signal.TRIPPED, [TRIPPED], Changes(trip=TRIP))
+    return await world.store.move(agent, Signal.TRIPPED, [TRIPPED], Changes(stop=TRIP))
 
 
 # --- creation --------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ async def test_of_two_who_see_the_same_only_one_moves(world: World) -> None:
     active = await world.an_active()
     moved = await asyncio.gather(
         *(
-            store.move(active, Signal.TRIPPED, [TRIPPED], Changes(trip=TRIP))
+            store.move(active, Signal.TRIPPED, [TRIPPED], Changes(stop=TRIP))
             for store in world.stores * 8
         ),
         sleep(world, active),
@@ -303,7 +303,7 @@ async def test_a_move_needs_an_event(world: World) -> None:
 async def test_a_move_carries_its_facts_and_tokens(world: World) -> None:
     active = await world.an_active()
     called = ModelCalled(at=later(2), model="m", input_tokens=3_000_000_000, output_tokens=7)
-    changes = Changes(sha="b" * 40, base_sha="a" * 40, pull_request=99, trip=TRIP)
+    changes = Changes(sha="b" * 40, base_sha="a" * 40, pull_request=99, stop=TRIP)
     tripped = await world.store.move(active, Signal.TRIPPED, [called, TRIPPED], changes)
     assert tripped is not None
     assert (tripped.sha, tripped.base_sha, tripped.pull_request) == ("b" * 40, "a" * 40, 99)

@@ -15,7 +15,6 @@ from app.core.agents.events import (
     Ask,
     Created,
     HeldUp,
-    Layer,
     ModelAsked,
     ModelCalled,
     Phase,
@@ -35,6 +34,7 @@ from app.core.agents.events import (
     Waits,
     Woken,
 )
+from app.core.agents.stops import Layer
 from app.core.breaker.verdict import Answer, Decision, Verdict, decide
 from app.core.limits import LimitName, Limits
 from app.testruns import Outcome, Suite

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from app.core.agents.events import (
     Ask,
+    Failed,
     Held,
     ModelAsked,
     ModelCalled,
@@ -32,10 +33,12 @@ Prediction = tuple[Answer, str | None, Fraction | None, Fraction | None]
 
 def predicted(limits: Limits, log: Log, ask: Ask) -> Prediction:
     """What the breaker must say to an ask after this log."""
-    trips = [each.trip for each in log if isinstance(each, Tripped)]
-    if trips:
-        assert trips[0].observed is not None and trips[0].maximum is not None
-        return Answer.DENY, trips[0].limit, exact(trips[0].observed), exact(trips[0].maximum)
+    first = next((each for each in log if isinstance(each, Tripped | Failed)), None)
+    if isinstance(first, Failed):
+        return Answer.DENY, None, None, None
+    if first is not None:
+        trip = first.trip
+        return Answer.DENY, trip.limit, exact(trip.observed), exact(trip.maximum)
     hold = _open_hold(log)
     if hold is not None:
         held = hold.hold
@@ -45,7 +48,7 @@ def predicted(limits: Limits, log: Log, ask: Ask) -> Prediction:
     if final:
         return Answer.HALT, *final[0][:3]
     if isinstance(ask, ToolAsked) and ask.suite is not None and did_not_run(log) >= 3:
-        return Answer.HALT, "tests_cannot_run", Fraction(did_not_run(log)), Fraction(3)
+        return Answer.HALT, None, None, None
     held_at = [each for each in broken if each[3] == "hold"]
     if held_at:
         return Answer.HALT, *held_at[0][:3]

@@ -105,7 +105,7 @@ def agent(
         pull_request=None,
         blocked_by=(),
         summary="",
-        trip=None,
+        stop=None,
         started_by="mona",
         predecessor=None,
         input_tokens=0,

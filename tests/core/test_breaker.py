@@ -7,17 +7,16 @@ from hypothesis import given
 
 from app.core.agents.counters import Counters, fold, used_of
 from app.core.agents.events import (
-    Cause,
-    Layer,
+    Failed,
     Passed,
     Raised,
     Ticked,
     ToolDenied,
-    Trip,
     Tripped,
     TurnAsked,
     Warned,
 )
+from app.core.agents.stops import Cause, Failure, Layer, Trip
 from app.core.breaker.verdict import Answer, decide, figure, usage
 from app.core.limits import CATALOGUE, Action, LimitName, Limits, Trips
 from app.testruns import Outcome
@@ -202,18 +201,12 @@ def test_the_layer_that_asked_is_the_trips_layer() -> None:
 
 
 def test_a_failure_stops_an_agent_like_a_limit() -> None:
-    trip = Trip(
-        limit=Cause.SETUP_FAILED,
-        observed=None,
-        maximum=None,
-        layer=Layer.HOOK,
-        at=START,
-        reason="`make deps` ended with 2.",
-    )
+    failure = Failure(cause=Cause.SETUP_FAILED, at=START, reason="`make deps` ended with 2.")
     life = begun()
-    life.happens(Tripped(at=START, trip=trip))
+    life.happens(Failed(at=START, failure=failure))
     verdict = life.asks_tool()
-    assert (verdict.answer, verdict.limit, verdict.observed) == (Answer.DENY, "setup_failed", None)
+    assert (verdict.answer, verdict.limit, verdict.observed) == (Answer.DENY, None, None)
+    assert life.counters.stop is failure and life.counters.trip is None
     assert "`make deps` ended with 2." in verdict.reason
 
 
@@ -256,7 +249,7 @@ def test_figures_read_as_people_write_them(amount: float | None, text: str) -> N
 def test_in_no_order_an_agent_passes_a_limit_and_goes_on(limits: Limits, steps: list[Step]) -> None:
     life = lived(limits, steps)
     for (ask, _), (before, decision) in zip(life.asks, life.decisions, strict=True):
-        if not decision.verdict.allowed or before.trip is not None:
+        if not decision.verdict.allowed or before.stop is not None:
             continue
         for use in usage(decision.counters, limits, ask.at):
             if CATALOGUE[use.name].trips is Trips.BEYOND:
@@ -271,7 +264,7 @@ def test_a_halt_says_what_happened_and_what_was_allowed(limits: Limits, steps: l
     life = lived(limits, steps)
     for (ask, _), (before, decision) in zip(life.asks, life.decisions, strict=True):
         verdict = decision.verdict
-        if verdict.answer is not Answer.HALT or verdict.limit == Cause.TESTS_CANNOT_RUN:
+        if verdict.answer is not Answer.HALT or isinstance(decision.counters.stop, Failure):
             continue
         assert verdict.limit is not None and verdict.observed is not None
         name = LimitName(verdict.limit)
@@ -295,7 +288,7 @@ def test_after_a_stop_every_answer_is_a_denial_and_only_time_moves(
     life = lived(limits, steps)
     assert sum(isinstance(event, Tripped) for event in life.log) <= 1
     for before, decision in life.decisions:
-        if before.trip is not None:
+        if before.stop is not None:
             assert decision.verdict.answer is Answer.DENY
     for before, decision in life.decisions:
         if not decision.verdict.allowed:
@@ -303,7 +296,7 @@ def test_after_a_stop_every_answer_is_a_denial_and_only_time_moves(
                 active=before.active,
                 clock=before.clock,
                 heard=before.heard,
-                trip=before.trip,
+                stop=before.stop,
                 hold=before.hold,
             )
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.core.agents.counters import Counters
-from app.core.agents.events import Hold, Layer
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Hold, Layer
 from app.core.breaker.raises import NotGranted, at_start
 from app.core.commands.buttons import (
     Button,

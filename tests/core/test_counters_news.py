@@ -41,7 +41,7 @@ def test_a_humans_word_gives_the_tests_another_chance() -> None:
         for _ in range(3):
             assert life.tests(Outcome.DID_NOT_RUN).allowed
         assert not life.tests(Outcome.DID_NOT_RUN).allowed
-        life.counters = life.counters._replace(trip=None)
+        life.counters = life.counters._replace(stop=None)
         life.wakes()
         assert life.counters.tests.did_not_run == 0
 

@@ -9,7 +9,6 @@ import pytest
 from app.core.agents.counters import Counters, fold
 from app.core.agents.events import (
     AgentEvent,
-    Layer,
     LostAccess,
     Passed,
     Raised,
@@ -17,12 +16,12 @@ from app.core.agents.events import (
     SegmentStarted,
     Slept,
     Spoke,
-    Trip,
     Tripped,
     Waits,
     Woken,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer, Trip
 from app.core.breaker.clocks import (
     GRACE_SECONDS,
     deaths,

@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
-from app.core.agents.events import Cause, Waits
+from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Cause
 from app.core.effects.wanted import (
     check_conclusion,
     escalation_marker,

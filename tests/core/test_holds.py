@@ -7,10 +7,7 @@ import pytest
 
 from app.core.agents.counters import Counters, fold
 from app.core.agents.events import (
-    Cause,
     Held,
-    Hold,
-    Layer,
     ModelAsked,
     Passed,
     Raised,
@@ -21,6 +18,7 @@ from app.core.agents.events import (
     TurnAsked,
     Warned,
 )
+from app.core.agents.stops import Cause, Failure, Hold, Layer
 from app.core.breaker.verdict import Answer, Verdict, decide
 from app.core.limits import HOLDS, Action, LimitName, Limits
 from app.testruns import Outcome
@@ -195,7 +193,9 @@ def test_tests_that_cannot_run_beat_a_hold() -> None:
     life = begun(acting(Action.PAUSE, max_tool_calls=3))
     for _ in range(3):
         life.tests(Outcome.DID_NOT_RUN)
-    assert halted(life.asks_tests(), Cause.TESTS_CANNOT_RUN, 3, 3)
+    assert life.asks_tests().answer is Answer.HALT
+    assert isinstance(life.counters.stop, Failure)
+    assert life.counters.stop.cause is Cause.TESTS_CANNOT_RUN
     assert life.counters.hold is None
 
 

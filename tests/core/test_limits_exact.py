@@ -121,7 +121,7 @@ def test_a_maximum_of_n_lets_n_happen_and_the_next_one_trips(name: LimitName, ma
     before = life.counters
     assert halted(use(life), name, maximum, maximum)
     still_to_hear = name is LimitName.MAX_REVIEW_ROUNDS
-    assert life.counters == before._replace(trip=life.counters.trip, has_feedback=still_to_hear), (
+    assert life.counters == before._replace(stop=life.counters.trip, has_feedback=still_to_hear), (
         "the denied one is not counted"
     )
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.core.agents.events import Cause, Tripped, Warned
+from app.core.agents.events import Failed, Warned
 from app.core.agents.loops import LONGEST_CYCLE, Loops, call_key
+from app.core.agents.stops import Cause
 from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import LimitName
 from app.testruns import Outcome
@@ -299,9 +300,10 @@ def test_three_test_runs_that_did_not_run_stop_the_fourth(before: int) -> None:
         life.tests(Outcome.FAILED, content="it ran once")
     assert all(life.tests(Outcome.DID_NOT_RUN, content=f"v{n}").allowed for n in range(3))
     verdict = life.asks_tests(content="v4")
-    assert halted(verdict, Cause.TESTS_CANNOT_RUN, 3, 3)
+    assert verdict.answer is Answer.HALT
     reason = "The tests cannot be run here: 3 test runs in a row did not run at all."
-    assert [event.trip.reason for event in life.log if isinstance(event, Tripped)] == [reason]
+    failures = [event.failure for event in life.log if isinstance(event, Failed)]
+    assert [(each.cause, each.reason) for each in failures] == [(Cause.TESTS_CANNOT_RUN, reason)]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED, Outcome.UNKNOWN, None])

@@ -7,6 +7,7 @@ import pytest
 from app.core.agents.agent import Agent
 from app.core.agents.events import ClosingTool, Kept, LineComment, Reported, Slept, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Cause, Failure
 from app.core.effects.wanted import check_conclusion
 from app.core.limits import LimitName, Limits
 from app.core.rules.plan import EscalationRules, RoleKind
@@ -57,7 +58,7 @@ from tests.core.wording import LIMITS, RUNS, SHA, SUMMARY, TRIP, kept, row, seen
         (row(State.CANCELLED), "Cancelled: a human took the work away."),
         (row(State.CANCELLED, taken_away_at=START), "Cancelled: a human took the work away."),
         (row(State.ESCALATED), "Stopped: a human decides."),
-        (row(State.ESCALATED, trip=TRIP), f"Stopped: {TRIP.reason}"),
+        (row(State.ESCALATED, stop=TRIP), f"Stopped: {TRIP.reason}"),
     ],
 )
 def test_each_state_is_one_sentence(shown: Agent, sentence: str) -> None:
@@ -206,7 +207,7 @@ def test_work_is_ticked_off_when_all_of_it_was_pushed(last: Kept, is_pushed: str
 
 
 def test_the_comment_of_a_stopped_agent() -> None:
-    shown = row(State.ESCALATED, trip=TRIP, summary="I tried.")
+    shown = row(State.ESCALATED, stop=TRIP, summary="I tried.")
     words = progress_comment(seen(shown, worked()))
     limits = LIMITS.replace("| 2 | 5 |", "| 5 | 5 |")
     assert (
@@ -238,10 +239,10 @@ Branch: `squadron/bug-fix/issue-12` — work preserved for human pickup, at \
 
 
 def test_without_a_summary_the_stop_says_so() -> None:
-    words = progress_comment(seen(row(State.ESCALATED, trip=TRIP)))
+    words = progress_comment(seen(row(State.ESCALATED, stop=TRIP)))
     assert "\n\nProgress: no summary provided\n\n" in words
     assert "- Agent summary: no summary provided\n" in escalation_section(
-        seen(row(State.ESCALATED, trip=TRIP))
+        seen(row(State.ESCALATED, stop=TRIP))
     )
 
 
@@ -269,7 +270,7 @@ def test_the_checks_text_has_figures_and_the_summary() -> None:
 
 
 def test_the_needs_human_issue() -> None:
-    shown = row(State.ESCALATED, trip=TRIP, summary="I tried.\nTwice.", pull_request=9)
+    shown = row(State.ESCALATED, stop=TRIP, summary="I tried.\nTwice.", pull_request=9)
     assert escalation_title(shown) == (
         "[needs-human] Agent escalation: #12 — max_tool_calls reached: 5 of 5 tool calls."
     )
@@ -330,20 +331,21 @@ label the original again. It closes by itself when the original is closed."""
 def test_an_escalation_of_money_is_told_in_money() -> None:
     name = LimitName.MAX_COST_USD
     trip = replace(TRIP, limit=name, observed=1.5, maximum=1.5, reason="max_cost_usd reached.")
-    section = escalation_section(seen(row(State.ESCALATED, trip=trip)))
+    section = escalation_section(seen(row(State.ESCALATED, stop=trip)))
     assert "- Circuit breaker: `max_cost_usd` ($1.50/$1.50) — max_cost_usd reached. Seen" in section
 
 
 def test_an_escalation_without_figures_has_none() -> None:
-    trip = replace(TRIP, limit="setup_failed", observed=None, maximum=None, reason="It failed.")
-    shown = row(State.ESCALATED, trip=trip, sha=None)
+    failure = Failure(cause=Cause.SETUP_FAILED, at=START, reason="It failed.")
+    shown = row(State.ESCALATED, stop=failure, sha=None)
     section = escalation_section(seen(shown))
-    assert "- Circuit breaker: `setup_failed` — It failed. Seen by the hook layer.\n" in section
+    assert "- Failure: `setup_failed` — It failed.\n" in section
+    assert "Circuit breaker" not in section + progress_comment(seen(shown))
     assert "- Branch: `squadron/bug-fix/issue-12`\n- Session" in section
     assert "Pick the work up" not in section and "Pull request" not in section
     assert "- Test runs: none" in section and "<summary>Test runs" not in section
     nothing = row(State.ESCALATED)
-    assert "- Circuit breaker: unknown\n" in escalation_section(seen(nothing))
+    assert "- Stopped: nothing says why.\n" in escalation_section(seen(nothing))
     assert escalation_title(nothing) == "[needs-human] Agent escalation: #12 — stopped"
     assert pick_up_lines(row(sha=None)) == ""
 

@@ -76,7 +76,7 @@ def test_no_text_is_longer_than_github_takes(words: object) -> None:
 
 def test_no_title_is_longer_than_github_takes() -> None:
     trip = replace(TRIP, reason="x" * 1_000)
-    shown = row(State.ESCALATED, trip=trip)
+    shown = row(State.ESCALATED, stop=trip)
     task = replace(shown.assignment.task, title="x" * 1_000)
     shown = replace(shown, assignment=replace(shown.assignment, task=task))
     for title in (escalation_title(shown), pull_request_title(shown), check_title(seen(shown))):

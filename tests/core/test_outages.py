@@ -23,8 +23,8 @@ from app.core.rules.outages import (
     FIRST_PAUSE,
     LONGEST_PAUSE,
     PROBE_FOR,
-    Failure,
     Outage,
+    ProviderFailure,
     after_failure,
     asked,
     is_away,
@@ -37,14 +37,14 @@ from app.core.words.alerts import refused_key
 from app.core.words.refusals import provider_away
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
-DOWN = Failure("openai", "the model gpt-4o at api.openai.com answered with HTTP status 503")
+DOWN = ProviderFailure("openai", "the model gpt-4o at api.openai.com answered with HTTP status 503")
 
 
 def later(seconds: float) -> datetime:
     return NOON + timedelta(seconds=seconds)
 
 
-def after(tries: int, failure: Failure = DOWN) -> Outage:
+def after(tries: int, failure: ProviderFailure = DOWN) -> Outage:
     """An agent has asked so many times, each as soon as it was allowed to."""
     outage = after_failure(None, failure, "a", NOON)
     for _ in range(tries - 1):
@@ -65,7 +65,7 @@ def test_pauses_grow_from_five_seconds_to_an_hour() -> None:
     ("asked_for", "seconds"), [(None, 5), (0, 5), (3, 5), (30, 30), (3_600, 3_600), (1e9, 3_600)]
 )
 def test_a_provider_may_ask_for_a_longer_pause(asked_for: float | None, seconds: float) -> None:
-    failure = Failure("openai", "429", retry_after_seconds=asked_for)
+    failure = ProviderFailure("openai", "429", retry_after_seconds=asked_for)
     assert after(1, failure).retry_at == later(seconds)
 
 
@@ -96,7 +96,7 @@ def test_whoever_asks_in_vain_is_not_who_asks_any_more() -> None:
 
 
 def test_the_reason_is_the_last_one() -> None:
-    broke = Failure("openai", "401", is_refused=True)
+    broke = ProviderFailure("openai", "401", is_refused=True)
     assert after_failure(after(1), broke, "a", later(5)).failure is broke
 
 
@@ -135,7 +135,7 @@ def test_a_refused_key_is_told_once_however_long_it_lasts() -> None:
 
 
 def test_the_reason_of_a_stranger_stays_in_its_line() -> None:
-    words = provider_away(Failure("openai", "# Approved\n\nby *everybody*"))
+    words = provider_away(ProviderFailure("openai", "# Approved\n\nby *everybody*"))
     assert "\n" not in words and "it goes on by itself" in words
 
 

@@ -10,8 +10,9 @@ from datetime import timedelta
 import pytest
 
 from app.core.agents.agent import Agent, Effect, EffectName
-from app.core.agents.events import DiffSize, Held, Hold, Kept, Layer, Waits
+from app.core.agents.events import DiffSize, Held, Kept, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Hold, Layer
 from app.core.breaker.raises import Grant
 from app.core.budgets.budgets import Account, Window, window_start
 from app.core.budgets.ledger import Insufficient

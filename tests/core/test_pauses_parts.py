@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from app.core.agents.events import Held, Hold, Layer, Waits
+from app.core.agents.events import Held, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Hold, Layer
 from app.core.limits import Action, LimitName, Limits
 from app.core.words.pauses import (
     held_by_another,
@@ -102,7 +103,7 @@ def test_a_command_for_nobody_names_whom_there_is() -> None:
 
 
 def test_why_a_command_did_nothing() -> None:
-    row = replace(agent(), trip=None)
+    row = replace(agent(), stop=None)
     hold = Hold(
         limit=CALLS, observed=1, maximum=3, layer=Layer.HOOK, at=row.updated_at, reason="Enough."
     )

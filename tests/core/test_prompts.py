@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import Layer, Trip
+from app.core.agents.stops import Layer, Trip
 from app.core.breaker.verdict import LimitUse
 from app.core.github.patch import FilePatch
 from app.core.limits import LimitName, Limits

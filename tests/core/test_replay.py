@@ -13,8 +13,6 @@ from app.core.agents.counters import Counters, after
 from app.core.agents.events import (
     AgentEvent,
     Held,
-    Hold,
-    Layer,
     ModelAsked,
     ModelCalled,
     SegmentStarted,
@@ -24,12 +22,12 @@ from app.core.agents.events import (
     ToolAsked,
     ToolEnded,
     ToolKind,
-    Trip,
     Tripped,
     TurnAsked,
     Warned,
 )
 from app.core.agents.loops import call_key, error_key, result_key
+from app.core.agents.stops import Hold, Layer, Trip
 from app.core.breaker.verdict import decide
 from app.core.history.replay import Replay
 from app.core.history.transcript import (
@@ -472,7 +470,7 @@ def test_three_test_runs_that_could_not_run_stop_the_fourth() -> None:
             "bash", ToolKind.SHELL, ok=False, code=127, output="pytest: command not found",
             command="pytest",
         )  # fmt: skip
-    assert stop(run.under(only()).trip) == ("tests_cannot_run", 3, 3, 7)
+    assert stop(run.under(only()).trip) == ("tests_cannot_run", None, None, 7)
 
 
 def test_a_failing_edit_changes_nothing() -> None:

@@ -6,8 +6,9 @@ from datetime import timedelta
 import pytest
 
 from app.core.agents.counters import fold
-from app.core.agents.events import DiffSize, Held, Kept, Layer, Slept, Tripped, Waits, Warned
+from app.core.agents.events import DiffSize, Held, Kept, Slept, Tripped, Waits, Warned
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer
 from app.core.breaker.verdict import LimitUse
 from app.core.limits import Action, LimitName, Limits
 from app.core.words.report import TestRun as ReportedRun
@@ -61,7 +62,7 @@ def test_the_limit_that_tripped_shows_what_it_tripped_at() -> None:
     trip = life.counters.trip
     assert trip is not None and trip.layer is Layer.TIMER
     row = agent(State.ESCALATED, limits=limits, updated_at=life.now)
-    shown = report(replace(row, trip=trip), life.log, life.now)
+    shown = report(replace(row, stop=trip), life.log, life.now)
     assert used(shown.uses, LimitName.MAX_ACTIVE_DURATION) == (103, 100)
     assert used(shown.uses, LimitName.MAX_TOOL_CALLS) == (0, 200)
     without_trip = report(row, life.log, life.now)

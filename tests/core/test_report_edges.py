@@ -1,10 +1,8 @@
 """What a report makes of logs that break off, or that begin in the middle."""
 
-from dataclasses import replace
-
-from app.core.agents.events import DiffSize, Kept, Layer, Raised, Slept, Summarised, Trip, Waits
+from app.core.agents.events import DiffSize, Kept, Raised, Slept, Summarised, Waits
 from app.core.agents.lifecycle import State
-from app.core.limits import LimitName, Limits
+from app.core.limits import LimitName
 from app.core.words.report import report
 from app.testruns import Outcome
 from tests.core.life import Life, begun
@@ -19,16 +17,6 @@ def test_a_sleep_is_shown_whatever_was_written_after_it() -> None:
     life.happens(Summarised(at=life.now, text="I wait."))
     found = report(agent(State.SLEEPING, waits_for=Waits.BLOCKER), life.log, life.now)
     assert isinstance(found.slept, Slept) and found.slept.reason == "needs #7"
-
-
-def test_a_trip_without_a_figure_hides_no_figure() -> None:
-    life = begun(Limits())
-    life.asks_tool()
-    trip = Trip(
-        limit=CALLS, observed=None, maximum=None, layer=Layer.HOOK, at=life.now, reason="Enough."
-    )
-    found = report(replace(agent(State.ESCALATED), trip=trip), life.log, life.now)
-    assert {use.name: use.observed for use in found.uses}[CALLS] == 1
 
 
 def test_progress_counts_from_the_very_event_of_the_grant() -> None:

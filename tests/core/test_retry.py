@@ -13,7 +13,7 @@ from app.core.effects.retry import (
     MAX_ATTEMPTS_UNREACHABLE,
     MAX_BACKOFF,
     MAX_RATE_LIMIT_WAIT,
-    Failure,
+    FailedCall,
     GiveUp,
     RateLimited,
     Refused,
@@ -94,7 +94,9 @@ FAILURES = st.one_of(
 @given(FAILURES, st.integers(1, 10**9))
 @example(Unreachable(""), MAX_ATTEMPTS_UNREACHABLE - 1)
 @example(RateLimited("", NOW), MAX_ATTEMPTS_RATE_LIMITED - 1)
-def test_every_retry_is_later_than_now_and_within_its_bound(failure: Failure, attempt: int) -> None:
+def test_every_retry_is_later_than_now_and_within_its_bound(
+    failure: FailedCall, attempt: int
+) -> None:
     match after(failure, attempt, NOW):
         case RetryAt(at):
             most = MAX_RATE_LIMIT_WAIT if isinstance(failure, RateLimited) else MAX_BACKOFF

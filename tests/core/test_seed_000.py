@@ -12,7 +12,8 @@ from decimal import Decimal
 import pytest
 
 from app.core.agents.counters import seconds
-from app.core.agents.events import Held, Layer, Passed, ToolDenied, Tripped, Warned
+from app.core.agents.events import Held, Passed, ToolDenied, Tripped, Warned
+from app.core.agents.stops import Layer
 from app.core.breaker.verdict import Answer, usage
 from app.core.limits import LEAST_USD, Action, LimitName, Limits
 from app.core.limits.presets import PRESETS

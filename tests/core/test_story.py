@@ -7,18 +7,9 @@ from itertools import pairwise
 from hypothesis import given
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
-from app.core.agents.events import (
-    Cause,
-    DiffSize,
-    Kept,
-    Layer,
-    ToolAsked,
-    ToolEnded,
-    Trip,
-    Tripped,
-    Waits,
-)
+from app.core.agents.events import DiffSize, Failed, Kept, ToolAsked, ToolEnded, Tripped, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Cause, Failure, Layer, Trip
 from app.core.limits import Action, LimitName, Limits
 from app.core.words.report import report
 from app.core.words.story import duration_words, quoted, story
@@ -38,7 +29,7 @@ def told(life: Life, row: Agent, effects: dict[EffectName, Effect] = NO_EFFECTS)
 def stopped(life: Life) -> Agent:
     """The row of an agent whose life a limit has ended."""
     row = agent(State.ESCALATED, limits=life.limits, updated_at=life.now)
-    return replace(row, trip=life.counters.trip, sha="5e1f" * 10, summary="I could not find it.")
+    return replace(row, stop=life.counters.trip, sha="5e1f" * 10, summary="I could not find it.")
 
 
 def test_a_story_is_read_in_a_minute() -> None:
@@ -154,12 +145,11 @@ def test_a_stop_that_is_no_limits_has_no_advice_about_limits() -> None:
     life = begun()
     life.crashes()
     life.begins_segment()
-    trip = Trip(
-        limit=Cause.RUNTIME_DIED, observed=3, maximum=3, layer=Layer.HOOK, at=life.now,
-        reason="The runtime died three times.",
-    )  # fmt: skip
-    life.happens(Tripped(at=life.now, trip=trip))
-    shown = told(life, replace(agent(State.ESCALATED), trip=trip))
+    reason = "The runtime died three times."
+    failure = Failure(cause=Cause.RUNTIME_DIED, at=life.now, reason=reason)
+    life.happens(Failed(at=life.now, failure=failure))
+    shown = told(life, replace(agent(State.ESCALATED), stop=failure))
+    assert f"Failed at 09:00:00 (runtime_died): {reason}" in shown
     assert "Its process died once." in shown
     assert "limits suggest" not in shown
     assert "The last steps" not in shown
@@ -170,12 +160,16 @@ def test_a_stop_has_one_instant_however_late_the_log_tells_of_it() -> None:
     """Reconciliation keeps the work before it writes that it has stopped somebody."""
     life = begun()
     trip = Trip(
-        limit="max_sleep_duration", observed=90000, maximum=86400, layer=Layer.RECONCILIATION,
-        at=life.now, reason="It slept for too long.",
-    )  # fmt: skip
+        limit=LimitName.MAX_SLEEP_DURATION,
+        observed=90000,
+        maximum=86400,
+        layer=Layer.RECONCILIATION,
+        at=life.now,
+        reason="It slept for too long.",
+    )
     life.waits(60)
     life.happens(Tripped(at=life.now, trip=trip))
-    shown = told(life, replace(agent(State.ESCALATED), trip=trip))
+    shown = told(life, replace(agent(State.ESCALATED), stop=trip))
     assert "Stopped at 09:00:00 by the reconciliation layer" in shown
     assert "stopped at 90000 (09:00:00)" in shown and "09:01:00" not in shown
 
@@ -202,9 +196,9 @@ def test_nothing_that_others_wrote_can_move_a_cursor_or_make_a_line() -> None:
     evil = "rm \x1b[2J\x1b]0;title\x07\n\rDone.\u202e" + "x" * 500
     life.happens(ToolAsked(at=life.now, call="1", tool=evil, what=evil))
     life.happens(ToolEnded(at=life.now, call="1", ok=False, failures=evil))
-    trip = Trip(limit=evil, observed=None, maximum=None, layer=Layer.HOOK, at=life.now, reason=evil)
-    life.happens(Tripped(at=life.now, trip=trip))
-    row = replace(agent(State.ESCALATED), trip=trip, summary=evil, sha="5e1f" * 10)
+    failure = Failure(cause=Cause.SETUP_FAILED, at=life.now, reason=evil)
+    life.happens(Failed(at=life.now, failure=failure))
+    row = replace(agent(State.ESCALATED), stop=failure, summary=evil, sha="5e1f" * 10)
     for line in told(life, row).split("\n"):
         assert line.isprintable()
         assert len(line) < 700

@@ -8,23 +8,20 @@ import pytest
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.events import (
     AgentEvent,
-    Cause,
     Held,
-    Hold,
     HostRefused,
     Kept,
-    Layer,
     Passed,
     Raised,
     SetUp,
     ToolDenied,
     ToolEnded,
-    Trip,
     Tripped,
     Waits,
     Warned,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Cause, Failure, Hold, Layer, Trip
 from app.core.limits import Action, LimitName, Limits
 from app.core.words.report import report
 from app.core.words.story import command_words, quoted, story
@@ -50,7 +47,7 @@ def part(lines: list[str], head: str) -> list[str]:
     return below[: below.index("")] if "" in below else below
 
 
-def stopped(at_limit: str = CALLS) -> Trip:
+def stopped(at_limit: LimitName = CALLS) -> Trip:
     return Trip(
         limit=at_limit, observed=1, maximum=1, layer=Layer.TIMER, at=START, reason="It was enough."
     )
@@ -280,7 +277,7 @@ def test_what_became_of_what_is_written_to_github(effect: Effect, line: str) -> 
 
 
 def test_nothing_is_written_to_github_for_a_sub_agent_and_nothing_is_advised() -> None:
-    child = replace(agent(State.ESCALATED), parent="octo/demo#12/bug-fix/1", trip=stopped())
+    child = replace(agent(State.ESCALATED), parent="octo/demo#12/bug-fix/1", stop=stopped())
     lines = told(begun(), child)
     assert "On GitHub" not in lines
     assert "What to do" not in lines
@@ -299,10 +296,11 @@ def advice(row: Agent) -> list[str]:
 
 def test_what_to_do_about_a_stop_depends_on_what_there_is() -> None:
     row = agent(State.ESCALATED)
-    assert advice(replace(row, trip=stopped(CALLS))) == ["Look", "Was", "Resolve"]
-    assert advice(replace(row, trip=stopped(Cause.RUNTIME_DIED))) == ["Look", "Resolve"]
-    assert advice(replace(row, trip=stopped(CALLS), sha=None)) == ["Was", "Resolve"]
-    assert advice(replace(row, trip=None, sha=None)) == ["Resolve"]
+    assert advice(replace(row, stop=stopped(CALLS))) == ["Look", "Was", "Resolve"]
+    failure = Failure(cause=Cause.RUNTIME_DIED, at=START, reason="It died.")
+    assert advice(replace(row, stop=failure)) == ["Look", "Resolve"]
+    assert advice(replace(row, stop=stopped(CALLS), sha=None)) == ["Was", "Resolve"]
+    assert advice(replace(row, stop=None, sha=None)) == ["Resolve"]
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.agents.agent import AgentId
-from app.core.agents.events import Cause, Layer, ToolAsked, Trip, Tripped
+from app.core.agents.events import ToolAsked
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Cause, Failure, Layer
 from app.core.history.advice import role_lines, yaml_block
 from app.core.history.suggest import (
     LEAST_FINISHED,
@@ -36,7 +37,7 @@ CALLS = LimitName.MAX_TOOL_CALLS
 
 def history(life: Life, number: int = 1, state: State = State.COMPLETED) -> History:
     row = agent(state, limits=life.limits, updated_at=life.now)
-    row = replace(row, id=AgentId("octo/demo", number, "bug-fix", 1), trip=life.counters.trip)
+    row = replace(row, id=AgentId("octo/demo", number, "bug-fix", 1), stop=life.counters.trip)
     return History(row, life.log)
 
 
@@ -138,12 +139,11 @@ def test_an_unknown_cost_is_no_cost() -> None:
 
 def test_only_a_limit_stops_an_agent_as_far_as_limits_go() -> None:
     """Neither one whose runtime died nor one that was cancelled says what a limit cut off."""
-    trip = stopped(1, 40).agent.trip
-    assert trip is not None
+    failure = Failure(cause=Cause.RUNTIME_DIED, at=START, reason="It died.")
     rows = [
         stopped(1, 40).agent,
-        replace(stopped(2, 40).agent, trip=replace(trip, limit=Cause.RUNTIME_DIED)),
-        replace(stopped(3, 40).agent, trip=None),
+        replace(stopped(2, 40).agent, stop=failure),
+        replace(stopped(3, 40).agent, stop=None),
         replace(stopped(4, 40).agent, state=State.CANCELLED),
     ]
     found = role_history("bug-fix", [History(row, calling(40).log) for row in rows], {})
@@ -329,16 +329,6 @@ def calling_model(times: int) -> Life:
     for _ in range(times):
         life.calls_model()
     return life
-
-
-def test_a_stop_without_figures_is_undone_by_no_value() -> None:
-    life = calling(20)
-    trip = Trip(
-        limit=CALLS, observed=None, maximum=5, layer=Layer.HOOK, at=life.now, reason="Enough."
-    )
-    life.happens(Tripped(at=life.now, trip=trip))
-    unclear = history(life, 50, State.ESCALATED)
-    assert suggested([unclear, *finished(*[20] * 10)]).changed.gone_on == ()
 
 
 # --- a log judged anew ------------------------------------------------------------------------

@@ -5,8 +5,9 @@ from datetime import datetime
 from typing import Any
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import DiffSize, Kept, Layer, Trip
+from app.core.agents.events import DiffSize, Kept
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer, Trip
 from app.core.limits import LimitName
 from app.core.words.report import Report, report
 from app.testruns import Outcome

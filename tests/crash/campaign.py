@@ -292,7 +292,7 @@ class Campaign:
         for agent in world.agents():
             waits = f" ({agent.waits_for})" if agent.state is State.SLEEPING else ""
             outcome.agents[f"{agent.state}{waits}"] += 1
-            outcome.gave_up += agent.trip is not None and agent.trip.limit == "runtime_died"
+            outcome.gave_up += agent.failure is not None and agent.failure.cause == "runtime_died"
 
 
 @contextmanager

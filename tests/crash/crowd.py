@@ -145,7 +145,7 @@ class Crowd:
         """What is wrong with how an agent ended; empty if it is at rest as its story says."""
         wanted: tuple[State, Waits | None]
         found = (agent.state, agent.waits_for)
-        if agent.trip is not None and agent.trip.limit == "runtime_died":
+        if agent.failure is not None and agent.failure.cause == "runtime_died":
             return ""  # docs/design.md, States: three deaths of one segment; counted elsewhere
         match agent.id.role:
             case "builder" if agent.id.issue % 2:
@@ -159,9 +159,9 @@ class Crowd:
             case _:
                 wanted = (State.ESCALATED, None)
         if found != wanted:
-            return f"{agent.id} is {found}, not {wanted}: {agent.trip}"
+            return f"{agent.id} is {found}, not {wanted}: {agent.failure}"
         if agent.state is State.ESCALATED and not self._is_a_limit(agent):
-            return f"{agent.id} was stopped by {agent.trip}"
+            return f"{agent.id} was stopped by {agent.failure}"
         return ""
 
     @staticmethod

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.agents.events import Layer, ToolEnded, Tripped
+from app.core.agents.events import Failed, ToolEnded
 from tests.support.github import git
 from tests.support.people import repository
 from tests.support.sandbox import BUBBLEWRAP
@@ -37,16 +37,16 @@ def test_an_agent_that_fills_the_disk_is_told_then_ended_and_its_work_is_kept(te
         summary=says("I wrote too much."),
     )
     agent = team.until_escalated(task)
-    assert agent.trip is not None
-    assert (agent.trip.limit, agent.trip.layer) == ("disk_full", Layer.TIMER)
-    assert "take 15." in agent.trip.reason and "MiB of at most 4 MiB" in agent.trip.reason
+    assert agent.failure is not None
+    assert agent.failure.cause == "disk_full"
+    assert "take 15." in agent.failure.reason and "MiB of at most 4 MiB" in agent.failure.reason
     log = team.registry.log(agent.id)
-    assert len([event for event in log if isinstance(event, Tripped)]) == 1
+    assert len([event for event in log if isinstance(event, Failed)]) == 1
     assert [event.ok for event in log if isinstance(event, ToolEnded)] == [True] + [False] * 3
     told = json_text(team.prompts(task)[-1])
     assert told.count("Delete what you do not need first.") == 2
     [issue] = team.github.escalations("octo/demo", task.number)
-    assert agent.trip.reason in issue["body"]
+    assert agent.failure.reason in issue["body"]
     assert "- Agent summary: I wrote too much." in issue["body"]
     [check] = team.checks(task)
     assert check["conclusion"] == "failure"
@@ -58,7 +58,7 @@ def test_an_agent_that_fills_the_disk_is_told_then_ended_and_its_work_is_kept(te
 
 def test_a_setup_that_fills_the_disk_is_the_reason_of_an_escalation(team: Squad) -> None:
     agent = team.until_escalated(team.give("unprepared", "Prepare", completes("Never asked.")))
-    assert agent.trip is not None and agent.trip.limit == "setup_failed"
-    assert "took too much of the disk" in agent.trip.reason
-    assert "MiB of at most 4 MiB" in agent.trip.reason
+    assert agent.failure is not None and agent.failure.cause == "setup_failed"
+    assert "took too much of the disk" in agent.failure.reason
+    assert "MiB of at most 4 MiB" in agent.failure.reason
     assert team.registry.counters(agent.id).model_calls == 0

@@ -14,8 +14,6 @@ from app.core.agents.agent import Agent
 from app.core.agents.events import (
     AgentEvent,
     Held,
-    Hold,
-    Layer,
     Passed,
     Raised,
     SegmentEnded,
@@ -27,6 +25,7 @@ from app.core.agents.events import (
     Woken,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Hold, Layer
 from app.scripted.script import Answer, Call
 from tests.support import processes
 from tests.support.people import TRIES, Task, repository

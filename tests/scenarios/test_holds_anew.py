@@ -13,7 +13,6 @@ import pytest
 from app.core.agents.agent import Agent
 from app.core.agents.events import (
     AgentEvent,
-    Layer,
     Passed,
     Raised,
     SegmentStarted,
@@ -22,6 +21,7 @@ from app.core.agents.events import (
     TurnAsked,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer
 from tests.support.people import Task, repository
 from tests.support.squad import Squad, json_text, squad
 from tests.support.steps import completes, runs, thinks

@@ -10,7 +10,6 @@ import pytest
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import (
-    Layer,
     SegmentEnded,
     SegmentStarted,
     Slept,
@@ -21,6 +20,7 @@ from app.core.agents.events import (
     Warned,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer
 from app.scripted.script import Answer, Call
 from tests.support.deliveries import deliver
 from tests.support.github import git

@@ -117,9 +117,9 @@ def test_a_setup_that_fails_names_whom_it_did_not_reach(world: World) -> None:
     team = world.team
     task = team.give("lost", "Prepare", completes("Never asked."))
     agent = team.until_escalated(task)
-    assert agent.trip is not None and agent.trip.limit == "setup_failed"
-    assert "403: Forbidden by Squadron" in agent.trip.reason
-    assert agent.trip.reason.endswith(
+    assert agent.failure is not None and agent.failure.cause == "setup_failed"
+    assert "403: Forbidden by Squadron" in agent.failure.reason
+    assert agent.failure.reason.endswith(
         f"It did not reach: other.test:{world.port} is not on the operator's list, `sandbox.egress`"
     )
     assert not (team.workspace(agent.id) / ".git/prepared").exists(), "nothing runs after it"
@@ -157,7 +157,7 @@ def test_a_script_that_fails_is_the_reason_with_its_line(world: World) -> None:
     git("push", "--quiet", cwd=clone)
     team.settle()
     agent = team.until_escalated(team.give("feat-dev", "Prepare", completes("Never asked.")))
-    assert agent.trip is not None and agent.trip.limit == "setup_failed"
-    assert "`.squadron/setup.sh` ended with exit code 127: broken" in agent.trip.reason
-    assert ".squadron/setup.sh: line 6: no-such-command" in agent.trip.reason
-    assert "never" not in agent.trip.reason
+    assert agent.failure is not None and agent.failure.cause == "setup_failed"
+    assert "`.squadron/setup.sh` ended with exit code 127: broken" in agent.failure.reason
+    assert ".squadron/setup.sh: line 6: no-such-command" in agent.failure.reason
+    assert "never" not in agent.failure.reason

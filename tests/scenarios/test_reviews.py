@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import Kept, Layer, Waits, Woken
+from app.core.agents.events import Kept, Waits, Woken
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer
 from app.core.limits import LimitName
 from app.scripted.script import Answer
 from tests.support.github import git
@@ -311,8 +312,8 @@ def test_what_conflicts_with_peoples_commits_is_told_once_then_escalated(team: S
     theirs = pushes(team, task.branch, "BOTH.md", "Theirs.\n", "By hand")
     team.go("theirs")
     agent = team.until_escalated(task)
-    assert agent.trip is not None and agent.trip.limit == "conflict"
-    assert "`BOTH.md`" in agent.trip.reason
+    assert agent.failure is not None and agent.failure.cause == "conflict"
+    assert "`BOTH.md`" in agent.failure.reason
     assert team.github.commits("octo/demo", task.branch)[0]["sha"] == theirs
     assert "They conflict with your commits in: BOTH.md" in last_words(team, task)
     assert len(wakings(team, agent)) == 1
@@ -338,9 +339,9 @@ def test_a_conflict_that_stays_is_escalated(team: Squad) -> None:
     task = guide(team, completes("I leave it."), title="A guide that stays in conflict")
     agent = team.until_handed_over(task)
     pushes(team, "main", "GUIDE.md", "A third guide.\n", "A third guide")
-    trip = team.until_escalated(task).trip
-    assert trip is not None and trip.limit == "conflict"
-    assert "still conflicts with `main` in `GUIDE.md`" in trip.reason
+    failure = team.until_escalated(task).failure
+    assert failure is not None and failure.cause == "conflict"
+    assert "still conflicts with `main` in `GUIDE.md`" in failure.reason
     assert len(wakings(team, agent)) == 1
 
 

@@ -12,16 +12,9 @@ from urllib.parse import quote
 import pytest
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import (
-    Layer,
-    ModelCalled,
-    Passed,
-    ToolAsked,
-    ToolEnded,
-    TurnAsked,
-    Waits,
-)
+from app.core.agents.events import ModelCalled, Passed, ToolAsked, ToolEnded, TurnAsked, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer
 from app.scripted.script import Answer, Call
 from tests.support.people import Task, repository
 from tests.support.squad import Squad, squad

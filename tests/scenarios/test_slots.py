@@ -65,8 +65,8 @@ def test_peers_12_who_cannot_be_woken_is_tried_three_times_and_holds_nobody_up(
     woken = [starts_of(team, team.until(task, State.COMPLETED))[-1] for task in others]
     for task in broken:
         agent = team.until_escalated(task)
-        assert agent.trip is not None
-        assert (agent.trip.limit, agent.trip.observed) == ("runtime_died", 3)
+        assert agent.failure is not None
+        assert agent.failure.cause == "runtime_died"
         starts = starts_of(team, agent)[1:]
         assert [one.segment for one in starts] == [1, 2, 3, 4], "three times, then a human decides"
         assert all(one.attempt == 1 for one in starts)

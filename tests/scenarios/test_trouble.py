@@ -86,9 +86,9 @@ def test_a_setup_that_fails_is_the_reason_of_an_escalation(team: Squad) -> None:
     """Issue, "Embedded runtime"."""
     task = team.give("unprepared", "Prepare", completes("Never asked."))
     agent = team.until_escalated(task)
-    assert agent.trip is not None
-    assert agent.trip.limit == "setup_failed"
-    assert "exit code 3" in agent.trip.reason and "no such tool" in agent.trip.reason
+    assert agent.failure is not None
+    assert agent.failure.cause == "setup_failed"
+    assert "exit code 3" in agent.failure.reason and "no such tool" in agent.failure.reason
     assert team.registry.counters(agent.id).model_calls == 0
     assert [check["conclusion"] for check in team.checks(task)] == ["failure"]
 
@@ -144,9 +144,9 @@ def test_peers_09_a_runtime_that_dies_three_times_escalates_with_its_work_kept(
 ) -> None:
     """docs/design.md, States: three deaths of one segment's runtime; peers, scenario 9."""
     agent = team.until_escalated(unheard)
-    assert agent.trip is not None
-    assert (agent.trip.limit, agent.trip.observed) == ("runtime_died", 3)
-    assert "HTTP status 404" in agent.trip.reason and "base URL" in agent.trip.reason
+    assert agent.failure is not None
+    assert agent.failure.cause == "runtime_died"
+    assert "HTTP status 404" in agent.failure.reason and "base URL" in agent.failure.reason
     assert len(team.comments(unheard)) == 1
     file = team.github.sees(f"/repos/octo/demo/contents/half.txt?ref={agent.sha}")
     assert file["name"] == "half.txt"

@@ -110,6 +110,15 @@ def test_a_merge_that_is_followed_by_closing_the_issue_is_a_merge(how: str) -> N
         assert squad.states(task) == [COMPLETED]
 
 
+def test_a_merge_of_which_only_the_closed_issue_tells_is_a_merge() -> None:
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "The answer is wrong", *FIXES)
+        with squad.trouble(kind="lost", event="pull_request"):
+            squad.merge(task)
+            squad.settle()
+        assert squad.states(task) == [COMPLETED]
+
+
 def test_a_review_that_nobody_makes_ends_without_noise() -> None:
     keys = {"max_review_wait": 86_400}
     with story({REPOSITORY: repository({"fixer": keys})}) as squad:
@@ -178,7 +187,7 @@ def test_whose_work_is_taken_away_while_it_works_keeps_it_and_ends_once(how: str
         task = squad.give("fixer", "The answer is wrong", writes("new", "n\n"), thinks(600))
         with squad.telling(how):
             squad.close(task)
-        squad.passes(seconds=5)
+        squad.passes(seconds=2)
         assert squad.states(task) == [CANCELLED]
         assert squad.sees(f"/repos/{REPOSITORY}/contents/new?ref={task.branch}")["size"] == 2
         log = squad.log(squad.agent(task).id)
@@ -200,7 +209,12 @@ def test_who_waits_for_itself_is_stopped() -> None:
     with story(PLACES) as squad:
         task = squad.give("fixer", "The answer is wrong", is_blocked("There is no answer.", 1))
         assert squad.states(task) == [STOPPED]
-        assert "in a circle" in squad.needs_human(task)[0]["title"]
+        [human] = squad.needs_human(task)
+        assert "in a circle" in human["title"]
+        assert "- Failure: `blocked_in_circle`" in human["body"]
+        [comment] = squad.comments(task)
+        assert "Stopped: The agent would wait in a circle" in comment
+        assert "Circuit breaker" not in comment + human["body"], "no limit was reached"
 
 
 def test_two_that_wait_for_each_other_are_not_left_to_it() -> None:

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 import pytest
 
-from app.core.agents.events import Held, Layer, Passed, Raised, Waits
+from app.core.agents.events import Held, Passed, Raised, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer
 from app.scripted.script import Answer
 from tests.support.people import REPOSITORY, repository
 from tests.support.steps import commits, completes, runs, thinks, writes

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from app.core.agents.events import Layer, Tripped
+from app.core.agents.events import Tripped
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer
 from app.scripted.script import Answer, Call
 from tests.support.people import REPOSITORY, Task, repository
 from tests.support.steps import commits, completes, is_blocked, runs, says, thinks, writes

@@ -14,7 +14,7 @@ from tests.stories.happening import (
     PAUSED,
 )
 from tests.support.people import REPOSITORY, Task, repository
-from tests.support.steps import runs
+from tests.support.steps import runs, thinks
 from tests.twins.story import Story, story
 
 PLACES = {
@@ -136,3 +136,35 @@ def test_a_reviewer_who_is_too_quick_is_told_so() -> None:
         squad.settle()
         assert squad.states(task) == [AT_REVIEW]
         assert not squad.was_told(task, "Use Perl.")
+
+
+@pytest.mark.parametrize("how", ["told", "untold"])
+def test_a_stop_from_before_the_label_is_not_about_its_agent(how: str) -> None:
+    with story(PLACES) as squad:
+        task = squad.issue("The answer is wrong", *FIXES).by("fixer")
+        with squad.telling(how):
+            squad.comment(task, "/squadron stop")
+            squad.label(task, "squadron:fixer")
+        assert squad.states(task) == [AT_REVIEW]
+
+
+def test_a_raise_for_one_that_is_not_paused_is_answered() -> None:
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "The answer is wrong", *ASKS, *FIXES)
+        squad.comment(task, "/squadron raise max_tool_calls +1")
+        squad.settle()
+        assert squad.states(task) == [ASKING]
+        assert "waits for an answer" in squad.comments(task)[-1]
+
+
+def test_a_raise_from_before_the_pause_that_is_told_of_late_is_not_about_it() -> None:
+    with story(PLACES, operator={"reconciliation_interval": 3_600}) as squad:
+        steps = (runs("true"), thinks(80), *WORKS)
+        task = squad.give("pauser", "The answer is wrong", *steps)
+        with squad.trouble(kind="late", seconds=90):
+            squad.comment(task, "/squadron raise max_tool_calls +9")
+            squad.passes(seconds=80)
+            assert squad.states(task) == [PAUSED]
+            squad.passes(seconds=20)
+        assert squad.states(task) == [PAUSED]
+        assert raises(squad, task) == 0

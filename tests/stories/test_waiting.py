@@ -141,9 +141,9 @@ def test_peers_22_waiting_for_oneself_is_refused_and_escalated(team: Squad) -> N
     task = team.issue("Myself", for_itself).by("docs")
     team.label(task, "squadron:docs")
     agent = team.until_escalated(task)
-    assert agent.trip is not None
-    assert agent.trip.limit == "blocked_in_circle"
-    assert f"#{task.number} → #{task.number}" in agent.trip.reason
+    assert agent.failure is not None
+    assert agent.failure.cause == "blocked_in_circle"
+    assert f"#{task.number} → #{task.number}" in agent.failure.reason
     assert [check["conclusion"] for check in team.checks(task)] == ["failure"]
 
 
@@ -161,8 +161,8 @@ def test_peers_22_waiting_in_a_circle_is_refused_and_escalated(team: Squad) -> N
     last = third.by("docs")
     team.label(last, "squadron:docs")
     agent = team.until_escalated(last)
-    assert agent.trip is not None
-    assert agent.trip.reason == (
+    assert agent.failure is not None
+    assert agent.failure.reason == (
         f"The agent would wait in a circle: #{third.number} → #{second.number}"
         f" → #{first.number} → #{third.number}."
     )

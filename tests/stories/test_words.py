@@ -66,10 +66,10 @@ def test_an_answer_that_is_told_of_late_answers_no_further_question() -> None:
 
 def test_words_that_are_changed_answer_nothing() -> None:
     with story(PLACES) as squad:
-        task = squad.issue("The answer is wrong", *ASKS, *FIXES).by("fixer")
+        task = squad.give("fixer", "The answer is wrong", thinks(60), *ASKS, *FIXES)
         squad.comment(task, "It is 42.")
-        squad.label(task, "squadron:fixer")
         squad.settle()
+        squad.passes(seconds=60)
         [said] = [one for one in squad.sees(f"{task.path}/comments") if one["body"] == "It is 42."]
         comment = f"/repos/{REPOSITORY}/issues/comments/{said['id']}"
         squad.does("maria", "PATCH", comment, {"body": "I think that it is 42."})
@@ -92,12 +92,9 @@ def test_what_was_said_before_an_agent_was_asked_for_is_not_meant_for_it(how: st
 def test_nobody_hears_words_after_the_end() -> None:
     with story(PLACES) as squad:
         task = squad.give("fixer", "The answer is wrong", *ASKS, *FIXES)
-        squad.close(task)
-        squad.settle()
-        squad.comment(task, "A pity.")
-        squad.passes(minutes=2)
-        squad.does("maria", "PATCH", task.path, {"state": "open"})
-        squad.settle()
+        with squad.telling("untold"):
+            squad.close(task)
+            squad.comment(task, "A pity.")
         assert squad.agent(task).state is State.CANCELLED
         assert heard(squad, task, "A pity.") == 0
 
@@ -114,6 +111,29 @@ def test_one_of_two_blockers_is_not_enough(how: str) -> None:
             with squad.telling(how):
                 squad.close(Task(REPOSITORY, number, ""))
             assert squad.states(task) == [then]
+
+
+@pytest.mark.parametrize("how", ["told", "untold"])
+def test_a_blocker_that_was_closed_for_a_while_is_enough(how: str) -> None:
+    with story(PLACES) as squad:
+        plan = squad.issue("The plan")
+        task = squad.give("fixer", "The answer is wrong", is_blocked("No plan.", 1), *FIXES)
+        assert squad.states(task) == [BLOCKED]
+        with squad.telling(how):
+            squad.close(plan)
+            squad.does("maria", "PATCH", plan.path, {"state": "open"})
+        assert squad.states(task) == [AT_REVIEW]
+
+
+def test_of_two_answers_that_are_found_the_first_one_wakes() -> None:
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "The answer is wrong", *ASKS, *FIXES)
+        with squad.telling("untold"):
+            squad.comment(task, "Blue.")
+            squad.comment(task, "Or red.")
+        [woken] = [each for each in squad.log(squad.agent(task).id) if isinstance(each, Woken)]
+        assert "Blue." in woken.why and "Or red." not in woken.why
+        assert heard(squad, task, "Or red.") == 1
 
 
 def test_what_woke_it_is_not_forgotten_when_a_limit_stops_it_before_it_has_heard() -> None:

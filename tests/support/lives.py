@@ -28,15 +28,15 @@ from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import (
     AgentEvent,
     Finished,
-    Layer,
     SegmentEnded,
     Slept,
-    Trip,
     Tripped,
     Waits,
     Woken,
 )
 from app.core.agents.lifecycle import LIVE, Signal, State
+from app.core.agents.stops import Layer, Trip
+from app.core.limits import LimitName
 from app.ports import Changes, Work, WorkKind
 from tests.contract.store_support import a_new_agent
 
@@ -113,11 +113,16 @@ class Lives:
         event: AgentEvent = Finished(at=now, why="end")
         if signal is Signal.TRIPPED:
             trip = Trip(
-                limit="max_turns", observed=1, maximum=1, layer=Layer.HOOK, at=now, reason="enough"
+                limit=LimitName.MAX_TURNS,
+                observed=1,
+                maximum=1,
+                layer=Layer.HOOK,
+                at=now,
+                reason="enough",
             )
             event = Tripped(at=now, trip=trip)
         ended = SegmentEnded(at=now, why="end")
-        await self.store.move(agent, signal, [event, ended], Changes(trip=trip))
+        await self.store.move(agent, signal, [event, ended], Changes(stop=trip))
 
     async def _sleeps(self, agent: Agent) -> None:
         """For a moment, without a slot: whoever wakes it does so later."""

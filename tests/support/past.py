@@ -67,7 +67,7 @@ class Past:
         trips = [event.trip for event in events if isinstance(event, Tripped)]
         signal = Signal.TRIPPED if trips else Signal.FINISHED
         end = Finished(at=now, why="done")
-        changes = Changes(trip=trips[0] if trips else None, sha="5e1f" * 10)
+        changes = Changes(stop=trips[0] if trips else None, sha="5e1f" * 10)
         assert await self._store.move(agent, signal, [end], changes) is not None
 
     async def published(self, agent: AgentId, *effects: Effect) -> None:

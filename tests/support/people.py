@@ -72,6 +72,10 @@ class People(ABC):
     """What they do, by GitHub's REST interface; a story says how it is reached."""
 
     @abstractmethod
+    def _push(self, files: Mapping[str, str], branch: str, by: str, repository: str) -> str:
+        """As `pushes`."""
+
+    @abstractmethod
     def does(self, login: str, method: str, path: str, content: Any = None) -> Any:
         """One REST call in a person's name, which GitHub has to allow; the answer."""
 
@@ -114,3 +118,14 @@ class People(ABC):
     def close(self, task: Task, by: str = "maria") -> None:
         """Somebody closes the issue."""
         self.does(by, "PATCH", task.path, {"state": "closed"})
+
+    def pushes(
+        self,
+        files: Mapping[str, str],
+        branch: str = "main",
+        by: str = "maria",
+        repository: str = REPOSITORY,
+    ) -> str:
+        """Somebody pushes a commit that changes those files to a branch, which is begun at `main`
+        if there is none; its SHA."""
+        return self._push(files, branch, by, repository)

@@ -24,7 +24,7 @@ from app.scripted.script import ComputedStep, Script, Scripts, Step
 from app.scripted.server import Recorded, ScriptedServer
 from tests.support import processes
 from tests.support.github import GitHub, git, running_box
-from tests.support.people import PEOPLE, REPOSITORY, People, Task
+from tests.support.people import PEOPLE, People, Task
 from tests.support.registry import Registry, open_registry
 from tests.support.service import Service
 from tests.support.waiting import until
@@ -87,15 +87,7 @@ class Squad(People):
         number = self.until_handed_over(task).pull_request
         self.github.does(by, "PUT", f"/repos/{task.repository}/pulls/{number}/merge", {})
 
-    def pushes(
-        self,
-        files: Mapping[str, str],
-        branch: str = "main",
-        by: str = "maria",
-        repository: str = REPOSITORY,
-    ) -> str:
-        """Somebody pushes a commit that changes those files to a branch, which is begun at `main`
-        if there is none; its SHA."""
+    def _push(self, files: Mapping[str, str], branch: str, by: str, repository: str) -> str:
         clone = self.github.clone(repository, by)
         known = git("branch", "--remotes", cwd=clone).split()
         start = branch if f"origin/{branch}" in known else "main"

@@ -9,9 +9,10 @@ from app.adapters.store.database import make_engine
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, Assignment, Effect, EffectName, EffectState, Task
-from app.core.agents.events import Layer, Slept, Trip, Tripped, Waits
+from app.core.agents.events import Slept, Tripped, Waits
 from app.core.agents.lifecycle import Signal
-from app.core.limits import Limits
+from app.core.agents.stops import Layer, Trip
+from app.core.limits import LimitName, Limits
 from app.core.rules.plan import EscalationRules
 from app.ports import Changes, NewAgent, Repository
 from app.testruns import SuiteRules
@@ -74,14 +75,14 @@ class Standing:
         now = datetime.now(UTC)
         created = await self._created(repository, issue, role, now)
         trip = Trip(
-            limit="max_tool_calls",
+            limit=LimitName.MAX_TOOL_CALLS,
             observed=200,
             maximum=200,
             layer=Layer.HOOK,
             at=now,
             reason="Enough.",
         )
-        tripped, changes = Tripped(at=now, trip=trip), Changes(trip=trip)
+        tripped, changes = Tripped(at=now, trip=trip), Changes(stop=trip)
         assert await self._store.move(created, Signal.TRIPPED, [tripped], changes) is not None
         detail = {"at": (now - timedelta(hours=1)).isoformat()}
         told = Effect(EffectName.ISSUE, EffectState.DONE, number=escalation, detail=detail)

@@ -19,7 +19,7 @@ from app.core.text.redact import Redactor
 from app.web.application import Application
 from tests.support import waiting
 from tests.support.github import GitHub
-from tests.support.people import PEOPLE, REPOSITORY
+from tests.support.people import PEOPLE
 from tests.support.registry import Registry
 from tests.support.service import Service
 from tests.support.squad import Squad
@@ -126,13 +126,7 @@ class _SquadHere(Squad):
         self._story = story
         self.registry = _RegistryHere(story)
 
-    def pushes(
-        self,
-        files: Mapping[str, str],
-        branch: str = "main",
-        by: str = "maria",
-        repository: str = REPOSITORY,
-    ) -> str:
+    def _push(self, files: Mapping[str, str], branch: str, by: str, repository: str) -> str:
         return self._story.pushes(files, branch, by, repository)
 
     def tolerates(self, words: str) -> None:

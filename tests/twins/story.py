@@ -31,7 +31,7 @@ from app.scripted.model import scripted_model
 from app.scripted.script import ComputedStep, Script, Step
 from app.web.webhook import WebhookEndpoint
 from tests.support.github import BOT
-from tests.support.people import PEOPLE, REPOSITORY, People, Task
+from tests.support.people import PEOPLE, People, Task
 from tests.support.squad import ADMIN_TOKEN, MODEL_KEY, WEBHOOK_SECRET, json_text
 from tests.twins.clock import TurnedClock
 from tests.twins.database import Database, fresh_database, memory
@@ -265,15 +265,7 @@ class Story(People):
         number = self.agent(task).pull_request
         self.does(by, "PUT", f"/repos/{task.repository}/pulls/{number}/merge")
 
-    def pushes(
-        self,
-        files: Mapping[str, str],
-        branch: str = "main",
-        by: str = "maria",
-        repository: str = REPOSITORY,
-    ) -> str:
-        """Somebody pushes a commit that changes those files to a branch, which is begun at `main`
-        if there is none; its SHA."""
+    def _push(self, files: Mapping[str, str], branch: str, by: str, repository: str) -> str:
         self.clock.turn(timedelta(seconds=HAND_SECONDS))
         git = self.box.world.repositories[repository.lower()].git
         assert isinstance(git, MemoryGit)
@@ -355,14 +347,15 @@ class Story(People):
         one comment and one needs-human issue (docs/design.md, promise 4)."""
         agent = self.agent(task)
         assert agent.state is State.ESCALATED, f"{agent.id} is {agent.state}"
-        assert agent.trip is not None
+        assert agent.stop is not None
         check, *_ = self.checks(task)
         assert (check["conclusion"], check["head_sha"]) == ("failure", agent.sha)
-        assert agent.trip.reason in check["output"]["summary"]
+        assert agent.stop.reason in check["output"]["summary"]
         [comment] = self.comments(task)
-        assert f"[squadron:{task.role}] ⚠️ Circuit breaker: {agent.trip.reason}" in comment
+        what = "Circuit breaker" if agent.trip is not None else "Stopped"
+        assert f"[squadron:{task.role}] ⚠️ {what}: {agent.stop.reason}" in comment
         [issue] = self.needs_human(task)
-        assert agent.trip.reason in issue["title"]
+        assert agent.stop.reason in issue["title"]
         return agent
 
     def log(self, agent: AgentId) -> Sequence[AgentEvent]:

@@ -33,7 +33,7 @@ class Timeline:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._seen: list[Seen] = []
+        self.seen: list[Seen] = []
         self.records: list[logging.LogRecord] = []
         """What the service logged."""
         self.effects: list[tuple[str, str]] = []
@@ -41,15 +41,15 @@ class Timeline:
 
     def note(self, who: str, what: str) -> None:
         """One line more."""
-        self._seen.append(Seen(f"{self._clock.now():%d %H:%M:%S.%f}"[:-3], who, what))
+        self.seen.append(Seen(f"{self._clock.now():%d %H:%M:%S.%f}"[:-3], who, what))
 
     def errors(self) -> list[Seen]:
         """Error lines of the service."""
-        return [each for each in self._seen if each.who in ("ERROR", "CRITICAL")]
+        return [each for each in self.seen if each.who in ("ERROR", "CRITICAL")]
 
     def told(self) -> str:
         """Its newest lines."""
-        lines = [str(each) for each in self._seen[-MOST_LINES:]]
+        lines = [str(each) for each in self.seen[-MOST_LINES:]]
         return "\n".join(["", "--- what everybody saw ---", *lines])
 
 

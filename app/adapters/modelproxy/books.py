@@ -12,7 +12,7 @@ from app.adapters.modelproxy.bounds import Bounds
 from app.adapters.modelproxy.reading import Billed
 from app.core.agents.events import Phase
 from app.core.breaker.verdict import Answer, Verdict
-from app.core.rules.outages import REFUSED_STATUSES, Failure, is_away, provider_of
+from app.core.rules.outages import REFUSED_STATUSES, ProviderFailure, is_away, provider_of
 from app.ports import Gate, ModelRequest, ModelUsage
 
 log = logging.getLogger("squadron.modelproxy")
@@ -48,7 +48,7 @@ class Books:
         self.terms = terms
         self.halted: Verdict | None = None
         self.failed: str | None = None
-        self.away: Failure | None = None
+        self.away: ProviderFailure | None = None
         """How the endpoint failed last, if it has not answered since and it is the provider that
         fails."""
         self.stopped = asyncio.Event()
@@ -129,7 +129,7 @@ class Books:
         self._failures += 1
         self.away = None
         if status is None or is_away(status):
-            self.away = Failure(
+            self.away = ProviderFailure(
                 provider_of(self.terms.model),
                 words,
                 status in REFUSED_STATUSES,

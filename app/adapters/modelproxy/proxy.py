@@ -34,7 +34,7 @@ from app.adapters.modelproxy.wires import (
 )
 from app.core.agents.events import Phase
 from app.core.breaker.verdict import Verdict
-from app.core.rules.outages import Failure
+from app.core.rules.outages import ProviderFailure
 from app.ports import Gate
 
 log = logging.getLogger("squadron.modelproxy")
@@ -119,7 +119,7 @@ class ModelProxy:
         return self._books.failed
 
     @property
-    def away(self) -> Failure | None:
+    def away(self) -> ProviderFailure | None:
         """How the provider failed last in the present turn, if it has not answered since."""
         return self._books.away
 

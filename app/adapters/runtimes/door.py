@@ -12,7 +12,7 @@ from typing import Protocol
 
 from app.core.agents.events import Phase
 from app.core.breaker.verdict import Verdict
-from app.core.rules.outages import Failure
+from app.core.rules.outages import ProviderFailure
 from app.ports import Gate, SessionOrder
 
 
@@ -45,7 +45,7 @@ class ModelDoor(Protocol):
         ...
 
     @property
-    def away(self) -> Failure | None:
+    def away(self) -> ProviderFailure | None:
         """How the provider failed last in the present turn, if it has not answered since."""
         ...
 

@@ -12,7 +12,8 @@ from pydantic import TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from app.core.agents.agent import Agent, AgentId, Assignment, Effect, Task
-from app.core.agents.events import AgentEvent, Trip
+from app.core.agents.events import AgentEvent
+from app.core.agents.stops import Cause, StopReason
 from app.core.limits import LimitName
 from app.core.rules.trust import Sender
 from app.core.steering.asks import Trigger
@@ -23,7 +24,8 @@ _EVENTS: Final[Mapping[str, TypeAdapter[AgentEvent]]] = {
     kind.__name__: TypeAdapter(kind) for kind in get_args(AgentEvent)
 }
 _ASSIGNMENT: Final = TypeAdapter(Assignment)
-_TRIP: Final = TypeAdapter(Trip)
+_CAUSES: Final = frozenset(cause.value for cause in Cause)
+_STOP: Final = TypeAdapter[StopReason](StopReason)
 _AGENT: Final = TypeAdapter(Agent)
 _EFFECT: Final = TypeAdapter(Effect)
 _NUMBERS: Final = TypeAdapter(tuple[int, ...])
@@ -46,6 +48,8 @@ def encode_event(event: AgentEvent) -> str:
 def decode_event(text: str) -> AgentEvent:
     """Raises `KeyError` for an unknown type, `pydantic.ValidationError` for unfit fields."""
     fields = from_json(text)
+    if fields["type"] == "Tripped" and _is_failure(fields["trip"]):
+        fields = {"type": "Failed", "at": fields["at"], "failure": _as_failure(fields["trip"])}
     return _EVENTS[fields["type"]].validate_python(fields)
 
 
@@ -54,9 +58,23 @@ def encode_assignment(assignment: Assignment) -> str:
     return _json(_ASSIGNMENT, assignment)
 
 
-def encode_trip(trip: Trip) -> str:
-    """The trip as JSON."""
-    return _json(_TRIP, trip)
+def encode_stop(why: StopReason) -> str:
+    """What stopped an agent for good, as JSON."""
+    return _json(_STOP, why)
+
+
+def _decode_stop(text: str) -> StopReason:
+    fields = from_json(text)
+    return _STOP.validate_python(_as_failure(fields) if _is_failure(fields) else fields)
+
+
+def _is_failure(stop: Mapping[str, Any]) -> bool:
+    """Failures were written as trips of a limit that bears their name."""
+    return stop.get("limit") in _CAUSES
+
+
+def _as_failure(stop: Mapping[str, Any]) -> dict[str, Any]:
+    return {"cause": stop["limit"], "at": stop["at"], "reason": stop["reason"]}
 
 
 def encode_numbers(numbers: tuple[int, ...]) -> str:
@@ -66,14 +84,14 @@ def encode_numbers(numbers: tuple[int, ...]) -> str:
 
 def decode_agent(row: sa.RowMapping) -> Agent:
     """An agent from its row of `sq_agents`."""
-    trip = row["trip"]
+    stop = row["trip"]
     return _AGENT.validate_python(
         {
             **row,
             "id": AgentId.parse(row["id"]),
             "assignment": _ASSIGNMENT.validate_json(row["assignment"]),
             "blocked_by": _NUMBERS.validate_json(row["blocked_by"]),
-            "trip": None if trip is None else _TRIP.validate_json(trip),
+            "stop": None if stop is None else _decode_stop(stop),
         }
     )
 

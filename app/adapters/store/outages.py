@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import OUTAGES
-from app.core.rules.outages import Failure, Outage, after_failure, asked, may_ask
+from app.core.rules.outages import Outage, ProviderFailure, after_failure, asked, may_ask
 
 _COLUMNS: Final = OUTAGES.c
 
@@ -19,7 +19,7 @@ def all_of_them(connection: sa.Connection) -> Mapping[str, Outage]:
     return {row["provider"]: _outage(row) for row in rows}
 
 
-def note(connection: sa.Connection, failure: Failure, by: str, at: datetime) -> Outage:
+def note(connection: sa.Connection, failure: ProviderFailure, by: str, at: datetime) -> Outage:
     """The provider was asked in vain."""
     after = after_failure(_locked(connection, failure.provider), failure, by, at)
     _save(connection, after)
@@ -74,7 +74,7 @@ def _save(connection: sa.Connection, outage: Outage) -> None:
 
 def _outage(row: sa.RowMapping) -> Outage:
     return Outage(
-        failure=Failure(row["provider"], row["reason"], row["is_refused"]),
+        failure=ProviderFailure(row["provider"], row["reason"], row["is_refused"]),
         since=row["since"],
         tries=row["tries"],
         retry_at=row["retry_at"],

@@ -12,7 +12,7 @@ from app.adapters.store.codec import (
     decode_agent,
     encode_assignment,
     encode_numbers,
-    encode_trip,
+    encode_stop,
 )
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import AGENTS
@@ -215,7 +215,7 @@ def _changed(changes: Changes) -> dict[str, Any]:
         "sha": changes.sha,
         "base_sha": changes.base_sha,
         "pull_request": changes.pull_request,
-        "trip": None if changes.trip is None else encode_trip(changes.trip),
+        "trip": None if changes.stop is None else encode_stop(changes.stop),
     }
     return {
         "waits_for": None if changes.waits_for is None else changes.waits_for.value,

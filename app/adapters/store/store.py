@@ -41,7 +41,7 @@ from app.core.github.comment_kinds import CommentKind
 from app.core.github.redelivery import AskedAgain
 from app.core.history.adapting import Adapted
 from app.core.rules.brakes import Brake, Place
-from app.core.rules.outages import Failure, Outage
+from app.core.rules.outages import Outage, ProviderFailure
 from app.ports import (
     Changes,
     Configuration,
@@ -249,7 +249,7 @@ class SqlStore:
         """Providers of models that are away, by name."""
         return await read(self._engine, outages.all_of_them)
 
-    async def provider_failed(self, failure: Failure, by: str, at: datetime) -> Outage:
+    async def provider_failed(self, failure: ProviderFailure, by: str, at: datetime) -> Outage:
         """A provider was asked in vain, by an agent."""
         return await self._writer.run(lambda connection: outages.note(connection, failure, by, at))
 

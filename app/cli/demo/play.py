@@ -11,8 +11,9 @@ from typing import Any, Final
 import httpx
 
 from app.cli.demo.stage import PERSON, REPOSITORY, Stage
-from app.core.agents.events import Layer, Slept, Waits, Woken
+from app.core.agents.events import Slept, Waits, Woken
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer
 from app.core.limits import LimitName
 from app.core.words.report import Report
 from app.scripted.demo import BLOCKED, BUG, HOPELESS, NEVER, SLEEPER, THINKER

@@ -8,8 +8,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, Self
 
-from app.core.agents.events import Trip, Waits
+from app.core.agents.events import Waits
 from app.core.agents.lifecycle import FINAL, State
+from app.core.agents.stops import Failure, StopReason, Trip
 from app.core.limits import Limits
 from app.core.rules.plan import EscalationRules, RoleKind, RuntimeName
 from app.testruns import SuiteRules
@@ -109,7 +110,8 @@ class Agent:
     pull_request: int | None
     blocked_by: tuple[int, ...]
     summary: str
-    trip: Trip | None
+    stop: StopReason | None
+    """What stopped it for good."""
     started_by: str
     predecessor: str | None
     input_tokens: int
@@ -132,6 +134,16 @@ class Agent:
     def is_final(self) -> bool:
         """Whether nothing will ever change this agent's state again."""
         return self.state in FINAL
+
+    @property
+    def trip(self) -> Trip | None:
+        """The limit that stopped it for good, if one did."""
+        return self.stop if isinstance(self.stop, Trip) else None
+
+    @property
+    def failure(self) -> Failure | None:
+        """What stopped it for good without a limit, if something did."""
+        return self.stop if isinstance(self.stop, Failure) else None
 
     @property
     def is_being_stopped(self) -> bool:

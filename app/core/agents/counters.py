@@ -16,10 +16,10 @@ from app.core.agents.events import (
     Braked,
     BrakeLifted,
     Created,
+    Failed,
     Finished,
     Held,
     HeldUp,
-    Hold,
     HostRefused,
     Kept,
     LetOn,
@@ -46,7 +46,6 @@ from app.core.agents.events import (
     ToolAsked,
     ToolDenied,
     ToolEnded,
-    Trip,
     Tripped,
     TurnAsked,
     Waits,
@@ -54,6 +53,7 @@ from app.core.agents.events import (
     Woken,
 )
 from app.core.agents.loops import Loops
+from app.core.agents.stops import Hold, StopReason, Trip
 from app.core.limits import CATALOGUE, TEST_RUNS, Action, LimitName, Limits
 from app.core.money import added_usd, usd
 from app.testruns import Outcome, Suite, covers
@@ -165,7 +165,13 @@ class Counters(NamedTuple):
     passed: frozenset[LimitName] = frozenset()
     """Limits that were reached and did not stop the agent."""
     hold: Hold | None = None
-    trip: Trip | None = None
+    stop: StopReason | None = None
+    """What stopped it for good."""
+
+    @property
+    def trip(self) -> Trip | None:
+        """The limit that stopped it for good, if one did."""
+        return self.stop if isinstance(self.stop, Trip) else None
 
     @property
     def tokens(self) -> int:
@@ -318,8 +324,8 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             return counters._replace(children=(*counters.children, Child(child, dict(reserved))))
         case Returned():
             return _returned(counters, event)
-        case Tripped(trip=trip):
-            return counters if counters.trip is not None else counters._replace(trip=trip)
+        case Tripped(trip=why) | Failed(failure=why):
+            return counters if counters.stop is not None else counters._replace(stop=why)
         case SpokenTo():
             return counters._replace(unheard=(*counters.unheard, event))
         case Created() | ToolDenied() | Ticked() | Summarised() | Kept():

@@ -8,17 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from app.core.agents.stops import Failure, Hold, StopReason, Trip
 from app.core.limits import LimitName
 from app.testruns import Outcome, Suite
-
-
-class Layer(StrEnum):
-    """Which enforcement layer saw a trip first."""
-
-    HOOK = "hook"
-    """Any check before a tool call, model call or turn."""
-    TIMER = "timer"
-    RECONCILIATION = "reconciliation"
 
 
 class Waits(StrEnum):
@@ -54,58 +46,6 @@ class ToolKind(StrEnum):
     READ = "read"
     """Only looks."""
     OTHER = "other"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trip:
-    """The one moment at which a limit, or a failure, stopped an agent for good."""
-
-    limit: str
-    """A `LimitName`, or one of `Cause` when no limit but a failure was the reason."""
-    observed: float | None
-    maximum: float | None
-    layer: Layer
-    at: datetime
-    reason: str
-    """One sentence for people."""
-
-
-class Cause(StrEnum):
-    """Reasons of an escalation that are no limit."""
-
-    RUNTIME_DIED = "runtime_died"
-    SETUP_FAILED = "setup_failed"
-    BLOCKED_IN_CIRCLE = "blocked_in_circle"
-    WORKSPACE_FAILED = "workspace_failed"
-    NO_ACCESS = "no_access"
-    """Never a trip: the agent waits until the App is let in again."""
-    MODEL_FAILED = "model_failed"
-    TESTS_CANNOT_RUN = "tests_cannot_run"
-    """Three test runs in a row could not run at all."""
-    CONFLICT = "conflict"
-    """The branch conflicts with its base, or with commits of others on it, and the agent was told
-    of it once."""
-    DISK_FULL = "disk_full"
-    """The agent holds more of the disk than one agent may, and does not clear up."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
-    """A limit that pauses the agent and asks a human, instead of stopping it for good."""
-
-    limit: LimitName
-    observed: float
-    maximum: float
-    layer: Layer
-    at: datetime
-    reason: str
-    """One sentence for people."""
-    asks: bool = False
-    """Whether more is asked for (`request_increase`); else it waits to be resumed."""
-    amount: float | None = None
-    """How much more is asked for; None: the limit's own amount once more."""
-    evidence: str = ""
-    """What the agent says for itself when it asks early."""
 
 
 class ClosingTool(StrEnum):
@@ -357,10 +297,18 @@ class Returned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tripped:
-    """A limit or a failure stopped the agent for good."""
+    """A limit stopped the agent for good."""
 
     at: datetime
     trip: Trip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """A failure stopped the agent for good."""
+
+    at: datetime
+    failure: Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,6 +511,7 @@ AgentEvent = (
     | Spawned
     | Returned
     | Tripped
+    | Failed
     | SpokenTo
     | Proposed
     | Reported
@@ -581,3 +530,8 @@ AgentEvent = (
 
 Ask = TurnAsked | ModelAsked | ToolAsked | Ticked
 """The events that the breaker judges before it lets them happen."""
+
+
+def stopped_for_good(why: StopReason, at: datetime) -> Tripped | Failed:
+    """The event that says so."""
+    return Failed(at=at, failure=why) if isinstance(why, Failure) else Tripped(at=at, trip=why)

@@ -12,17 +12,17 @@ from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters, active_until, seconds, stops_at, used_of
 from app.core.agents.events import (
     AgentEvent,
-    Layer,
+    Failed,
     LostAccess,
     SegmentEnded,
     SegmentStarted,
     Slept,
-    Trip,
     Tripped,
     Waits,
     Woken,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer, Trip
 from app.core.breaker.verdict import trip_of
 from app.core.limits import Armed, LimitName, Limits
 
@@ -73,11 +73,11 @@ def review_is_over(agent: Agent, now: datetime, apart: timedelta = timedelta()) 
     return agent.state is State.SLEEPING and agent.waits_for is Waits.REVIEW and waited >= bound
 
 
-def told_to_stop(history: Sequence[AgentEvent]) -> Tripped | LostAccess | None:
+def told_to_stop(history: Sequence[AgentEvent]) -> Tripped | Failed | LostAccess | None:
     """What the running attempt of a segment has to stop for, if its agent has not ended yet."""
     for event in reversed(history):
         match event:
-            case Tripped() | LostAccess():
+            case Tripped() | Failed() | LostAccess():
                 return event
             case SegmentStarted() | SegmentEnded():
                 return None

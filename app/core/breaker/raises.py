@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.core.agents.counters import Counters, maximum_of, used_of
-from app.core.agents.events import Hold
+from app.core.agents.stops import Hold
 from app.core.breaker.verdict import figure, money
 from app.core.limits import CATALOGUE, HOLDS, STARTS_ANEW, LimitInfo, LimitName, Limits, Trips
 from app.core.money import nanousd, usd

@@ -14,21 +14,18 @@ from app.core.agents.counters import AMOUNTS, Child, Counters, after, maximum_of
 from app.core.agents.events import (
     AgentEvent,
     Ask,
-    Cause,
     Held,
-    Hold,
-    Layer,
     ModelAsked,
     Passed,
     Phase,
     Ticked,
     ToolAsked,
     ToolDenied,
-    Trip,
-    Tripped,
     TurnAsked,
     Warned,
+    stopped_for_good,
 )
+from app.core.agents.stops import Cause, Failure, Hold, Layer, StopReason, Trip
 from app.core.limits import (
     CATALOGUE,
     HOLDS,
@@ -111,8 +108,8 @@ def decide(counters: Counters, ask: Ask, limits: Limits, layer: Layer = Layer.HO
     catalogue order that the ask would break halts the agent. A denied ask is not counted, but the
     time that has passed is.
     """
-    if counters.trip is not None:
-        return _refused(counters, ask, _stopped(Answer.DENY, counters.trip))
+    if counters.stop is not None:
+        return _refused(counters, ask, _stopped(Answer.DENY, counters.stop))
     if counters.hold is not None:
         return _refused(counters, ask, _held(Answer.DENY, counters.hold))
     would_be = after(counters, ask)
@@ -169,10 +166,11 @@ def _promised(child: Child, name: LimitName) -> float:
     return child.reserved.get(LimitName.MAX_COST_USD, own) if is_execution else own
 
 
-def stopped_words(trip: Trip) -> str:
-    """What the agent is told with every denial after a trip."""
+def stopped_words(why: StopReason) -> str:
+    """What the agent is told with every denial after it was stopped for good."""
+    head = "CIRCUIT BREAKER" if isinstance(why, Trip) else "STOPPED"
     return (
-        f"CIRCUIT BREAKER: {trip.reason} Nothing but report_complete and report_blocked works"
+        f"{head}: {why.reason} Nothing but report_complete and report_blocked works"
         " now. Summarise what you did and what remains."
     )
 
@@ -342,6 +340,7 @@ def _halted(
     counters: Counters, ask: Ask, limits: Limits, layer: Layer, stopping: Sequence[_Reached]
 ) -> Decision:
     """Stop for good if any limit wants that, else ask a human."""
+    why: StopReason
     final = [
         each for each in stopping if each.is_final or limits.action(each.limit.name) not in HOLDS
     ]
@@ -352,21 +351,18 @@ def _halted(
     if final:
         first = final[0]
         name, more = first.limit.name, _ahead_words(first, ask, counters)
-        trip = trip_of(name, first.observed, first.maximum, layer, ask.at, more)
+        why = trip_of(name, first.observed, first.maximum, layer, ask.at, more)
     else:
-        trip = Trip(
-            limit=Cause.TESTS_CANNOT_RUN,
-            observed=counters.tests.did_not_run,
-            maximum=MOST_RUNS_THAT_DID_NOT_RUN,
-            layer=layer,
+        why = Failure(
+            cause=Cause.TESTS_CANNOT_RUN,
             at=ask.at,
             reason=(
                 f"The tests cannot be run here: {counters.tests.did_not_run} test runs in a row"
                 " did not run at all."
             ),
         )
-    stopped = (_denied(ask, trip.reason), Tripped(at=ask.at, trip=trip))
-    return _recorded(counters, stopped, _stopped(Answer.HALT, trip))
+    stopped = (_denied(ask, why.reason), stopped_for_good(why, ask.at))
+    return _recorded(counters, stopped, _stopped(Answer.HALT, why))
 
 
 def _hold_of(reached: _Reached, ask: Ask, counters: Counters, limits: Limits, layer: Layer) -> Hold:
@@ -407,8 +403,10 @@ def _refused(counters: Counters, ask: Ask, verdict: Verdict) -> Decision:
     return _recorded(counters, (_denied(ask, verdict.reason),), verdict)
 
 
-def _stopped(answer: Answer, trip: Trip) -> Verdict:
-    return Verdict(answer, stopped_words(trip), trip.limit, trip.observed, trip.maximum)
+def _stopped(answer: Answer, why: StopReason) -> Verdict:
+    if isinstance(why, Failure):
+        return Verdict(answer, stopped_words(why))
+    return Verdict(answer, stopped_words(why), why.limit, why.observed, why.maximum)
 
 
 def _held(answer: Answer, hold: Hold) -> Verdict:

@@ -56,7 +56,7 @@ class Unforeseen:
     reason: str
 
 
-Failure = RateLimited | Refused | Unreachable | Unforeseen
+FailedCall = RateLimited | Refused | Unreachable | Unforeseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def ask_again(refusals: int, now: datetime) -> datetime | None:
     return now + ASK_AGAIN_AFTER[refusals - 1]
 
 
-def after(failure: Failure, attempt: int, now: datetime) -> RetryAt | GiveUp:
+def after(failure: FailedCall, attempt: int, now: datetime) -> RetryAt | GiveUp:
     """What follows when attempt number `attempt` (from 1) has failed like this at `now`."""
     match failure:
         case Refused():

@@ -11,19 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.agents.counters import Counters, after, maximum_of, used_of
-from app.core.agents.events import (
-    AgentEvent,
-    Ask,
-    Cause,
-    Held,
-    Hold,
-    Layer,
-    Passed,
-    Ticked,
-    Trip,
-    Tripped,
-    Warned,
-)
+from app.core.agents.events import AgentEvent, Ask, Failed, Held, Passed, Ticked, Tripped, Warned
+from app.core.agents.stops import Cause, Hold, Layer
 from app.core.breaker.clocks import seconds_left
 from app.core.breaker.verdict import amount_words, decide
 from app.core.limits import CATALOGUE, LimitName, Limits
@@ -84,7 +73,9 @@ class Onward:
         before = self.counters
         for _ in range(_MOST_STOPS_AT_ONCE):
             decision = decide(self.counters, ask, self._limits, layer)
-            stop = next((e for e in decision.events if isinstance(e, Tripped | Held)), None)
+            stop = next(
+                (e for e in decision.events if isinstance(e, Tripped | Failed | Held)), None
+            )
             if stop is None:
                 self.counters = decision.counters
                 for event in decision.events:
@@ -105,14 +96,14 @@ class Onward:
                 if left > 0:  # else the next step brings it
                     yield left
 
-    def _go_on_without(self, stop: Tripped | Held) -> None:
+    def _go_on_without(self, stop: Tripped | Failed | Held) -> None:
         """Let the agent pass this limit, and its ceiling."""
-        limit = stop.trip.limit if isinstance(stop, Tripped) else stop.hold.limit
         counters = self.counters
-        if limit == Cause.TESTS_CANNOT_RUN:
+        if isinstance(stop, Failed):
             self.counters = counters._replace(tests=counters.tests._replace(did_not_run=0))
             return
-        self.counters = counters._replace(passed=counters.passed | {LimitName(limit)})
+        limit = stop.trip.limit if isinstance(stop, Tripped) else stop.hold.limit
+        self.counters = counters._replace(passed=counters.passed | {limit})
         others = {name: bound for name, bound in self._limits.ceilings.items() if name != limit}
         self._limits = replace(self._limits, ceilings=others)
 
@@ -138,24 +129,37 @@ class Onward:
             action=action,
         )
 
-    def _note_stop(self, stop: Tripped | Held) -> None:
-        told: Trip | Hold = stop.trip if isinstance(stop, Tripped) else stop.hold
-        if any(mark.limit == told.limit for mark in self.stops):
-            return
-        action = "escalate"
-        if isinstance(told, Hold):
-            action = "request_increase" if told.asks else "pause"
-        self.stops.append(
-            Mark(
-                limit=told.limit,
-                reason=told.reason,
-                observed=told.observed,
-                maximum=told.maximum,
-                tool_call=self.counters.tool_calls,
-                at=told.at,
-                layer=told.layer,
+    def _note_stop(self, stop: Tripped | Failed | Held) -> None:
+        mark = self._stop_mark(stop)
+        if not any(each.limit == mark.limit for each in self.stops):
+            self.stops.append(mark)
+
+    def _stop_mark(self, stop: Tripped | Failed | Held) -> Mark:
+        calls, action = self.counters.tool_calls, "escalate"
+        if isinstance(stop, Failed):
+            failure = stop.failure
+            return Mark(
+                limit=failure.cause,
+                reason=failure.reason,
+                observed=None,
+                maximum=None,
+                tool_call=calls,
+                at=failure.at,
+                layer=Layer.HOOK,
                 action=action,
             )
+        told = stop.trip if isinstance(stop, Tripped) else stop.hold
+        if isinstance(told, Hold):
+            action = "request_increase" if told.asks else "pause"
+        return Mark(
+            limit=told.limit,
+            reason=told.reason,
+            observed=told.observed,
+            maximum=told.maximum,
+            tool_call=calls,
+            at=told.at,
+            layer=told.layer,
+            action=action,
         )
 
 

@@ -16,7 +16,6 @@ from typing import Final
 from app.core.agents.counters import Counters, seconds
 from app.core.agents.events import (
     ClosingTool,
-    Layer,
     ModelAsked,
     ModelCalled,
     SegmentStarted,
@@ -29,6 +28,7 @@ from app.core.agents.events import (
     TurnAsked,
 )
 from app.core.agents.loops import Loops, call_key, error_key, result_key
+from app.core.agents.stops import Layer
 from app.core.history.onward import ON_TIME, Mark, Onward
 from app.core.history.transcript import (
     Message,

@@ -16,7 +16,6 @@ from app.core.agents.counters import Counters, after, used_of
 from app.core.agents.events import (
     AgentEvent,
     Held,
-    Layer,
     ModelAsked,
     ModelCalled,
     Passed,
@@ -29,6 +28,7 @@ from app.core.agents.events import (
     Warned,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Layer
 from app.core.history.onward import Mark, Onward
 from app.core.limits import CATALOGUE, Action, LimitName, Limits, Trips
 
@@ -266,8 +266,7 @@ def _would_pass(event: Tripped | Held, name: LimitName, value: float) -> bool:
 
 
 def _stopped_by_limit(agent: Agent) -> bool:
-    trip = agent.trip
-    return agent.state is State.ESCALATED and trip is not None and trip.limit in set(LimitName)
+    return agent.state is State.ESCALATED and agent.trip is not None
 
 
 def _peaks(history: History) -> Mapping[LimitName, float | None]:

@@ -23,7 +23,7 @@ AWAY_STATUSES: Final = frozenset({*REFUSED_STATUSES, 402, *PASSING_STATUSES})
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class ProviderFailure:
     """A provider was asked in vain."""
 
     provider: str
@@ -40,7 +40,7 @@ class Failure:
 class Outage:
     """Since when a provider does not answer, and who asks it next."""
 
-    failure: Failure
+    failure: ProviderFailure
     """The last one."""
     since: datetime
     tries: int
@@ -52,10 +52,10 @@ class Outage:
     """When somebody else may ask instead."""
 
 
-def no_key(provider: str) -> Failure:
+def no_key(provider: str) -> ProviderFailure:
     """There is none to ask a provider's own endpoint with."""
     words = f"there is no key for {provider}: SQUADRON_MODEL_API_KEY is not set"
-    return Failure(provider, words, is_refused=True)
+    return ProviderFailure(provider, words, is_refused=True)
 
 
 def is_away(status: int) -> bool:
@@ -73,7 +73,9 @@ def providers_of(*models: str | None) -> frozenset[str]:
     return frozenset(map(provider_of, filter(None, models)))
 
 
-def after_failure(before: Outage | None, failure: Failure, by: str, now: datetime) -> Outage:
+def after_failure(
+    before: Outage | None, failure: ProviderFailure, by: str, now: datetime
+) -> Outage:
     """`by`: the agent that asked. Whoever was asking when the provider went away tells nothing
     new of it."""
     if before is None:
@@ -106,7 +108,7 @@ def look_again_at(outages: Iterable[Outage], now: datetime) -> datetime:
     )
 
 
-def _pause(tries: int, failure: Failure) -> timedelta:
+def _pause(tries: int, failure: ProviderFailure) -> timedelta:
     grown = FIRST_PAUSE * (1 << min(tries - 1, 10))
     asked_for = timedelta(seconds=failure.retry_after_seconds or 0)
     return min(max(grown, asked_for), LONGEST_PAUSE)

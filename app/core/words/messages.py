@@ -10,6 +10,7 @@ from typing import Final
 from app.core.agents.agent import Agent, EffectName
 from app.core.agents.events import HeldUp, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Failure, Trip
 from app.core.commands.grammar import RAISABLE
 from app.core.effects.review import unposted
 from app.core.effects.triage import proposal_lines
@@ -58,7 +59,7 @@ def state_sentence(report: Report) -> str:
             why = report.finished.why if report.finished else "a human took the work away."
             return f"Cancelled: {in_one_line(why)}"
         case State.ESCALATED:
-            reason = agent.trip.reason if agent.trip else "a human decides."
+            reason = agent.stop.reason if agent.stop else "a human decides."
             return f"Stopped: {in_one_line(reason)}"
 
 
@@ -112,9 +113,10 @@ def progress_comment(report: Report) -> str:
     """The one comment of an agent, edited as it goes; after a trip it is the escalation's."""
     agent = report.agent
     parts = [marker(agent.id, EffectName.COMMENT)]
-    if agent.state is State.ESCALATED and agent.trip is not None:
+    if agent.state is State.ESCALATED and agent.stop is not None:
+        what = "Circuit breaker" if agent.trip is not None else "Stopped"
         parts += [
-            f"[squadron:{agent.id.role}] ⚠️ Circuit breaker: {in_one_line(agent.trip.reason)}",
+            f"[squadron:{agent.id.role}] ⚠️ {what}: {in_one_line(agent.stop.reason)}",
             f"Progress: {said(agent.summary) or 'no summary provided'}",
             work_sentence(report),
         ]
@@ -215,7 +217,7 @@ def check_summary(report: Report) -> str:
 
 def escalation_title(agent: Agent) -> str:
     """Seed 002: `[needs-human] Agent escalation: #N — reason`."""
-    reason = in_one_line(agent.trip.reason) if agent.trip else "stopped"
+    reason = in_one_line(agent.stop.reason) if agent.stop else "stopped"
     return cut(f"[needs-human] Agent escalation: #{agent.id.issue} — {reason}", MOST_TITLE)
 
 
@@ -239,22 +241,12 @@ def escalation_body(report: Report) -> str:
 
 def escalation_section(report: Report) -> str:
     """One agent's part of the needs-human issue: all the fields of seed 002."""
-    agent, trip = report.agent, report.agent.trip
-    figures = (
-        f" ({in_unit(trip.limit, trip.observed)}/{in_unit(trip.limit, trip.maximum)})"
-        if trip is not None and trip.maximum is not None
-        else ""
-    )
-    stopped = (
-        f"`{trip.limit}`{figures} — {in_one_line(trip.reason)} Seen by the {trip.layer} layer."
-        if trip is not None
-        else "unknown"
-    )
+    agent = report.agent
     summary = said(agent.summary).replace("\n", "\n  ") or "no summary provided"
     fields = [
         f"- Original issue: #{agent.id.issue}",
         f"- Agent role: {agent.id.role}",
-        f"- Circuit breaker: {stopped}",
+        _stop_line(agent),
         f"- Agent summary: {summary}",
         f"- {_place(agent)}: `{agent.branch}`" + (f" at `{agent.sha}`" if agent.sha else ""),
         f"- Session: preserved on disk (`{agent.id}`) for 30 days;"
@@ -278,6 +270,20 @@ def escalation_section(report: Report) -> str:
         )
         if part
     )
+
+
+def _stop_line(agent: Agent) -> str:
+    match agent.stop:
+        case Trip() as trip:
+            figures = f"{in_unit(trip.limit, trip.observed)}/{in_unit(trip.limit, trip.maximum)}"
+            return (
+                f"- Circuit breaker: `{trip.limit}` ({figures}) — {in_one_line(trip.reason)} Seen"
+                f" by the {trip.layer} layer."
+            )
+        case Failure() as failure:
+            return f"- Failure: `{failure.cause}` — {in_one_line(failure.reason)}"
+        case None:
+            return "- Stopped: nothing says why."
 
 
 def closed_with_original(agent_issue: int) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import DiffSize, Hold, Passed, Waits
+from app.core.agents.events import DiffSize, Passed, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Hold
 from app.core.breaker.raises import Grant, asked_amount, left_to_grant, typed, worth
 from app.core.breaker.verdict import amount_words, money
 from app.core.budgets.ledger import Insufficient

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from app.core.agents.agent import Agent, Task
-from app.core.agents.events import SpokenTo, Trip
+from app.core.agents.events import SpokenTo
+from app.core.agents.stops import StopReason
 from app.core.breaker.raises import worth
 from app.core.breaker.verdict import LimitUse, amount_words
 from app.core.github.patch import FilePatch, listed
@@ -230,10 +231,10 @@ def nudge_prompt(agent: Agent) -> str:
     )
 
 
-def summary_prompt(agent: Agent, trip: Trip) -> str:
-    """After a trip: the last prompt of the session (seed 002, escalation flow step 2)."""
+def summary_prompt(agent: Agent, why: StopReason) -> str:
+    """Once it is stopped for good: the last prompt of the session (seed 002, escalation flow)."""
     return (
-        f"{SUMMARY_MARK}. {trip.reason} You must stop now; no tool but the closing tools works."
+        f"{SUMMARY_MARK}. {why.reason} You must stop now; no tool but the closing tools works."
         " Summarise what you accomplished, what you tried and what remains, in a few sentences,"
         f" by calling {_done(agent)} or report_blocked."
     )

@@ -9,7 +9,7 @@ from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Insufficient
 from app.core.money import usd
 from app.core.rules.brakes import Brake, Place, Scope
-from app.core.rules.outages import Failure
+from app.core.rules.outages import ProviderFailure
 from app.core.rules.trust import Permission, Sender, TrustRules
 from app.core.text.markdown import in_one_line, instant
 
@@ -149,7 +149,7 @@ def no_room(least_mib: int) -> str:
     )
 
 
-def provider_away(failure: Failure) -> str:
+def provider_away(failure: ProviderFailure) -> str:
     """No agent of that provider works, for it does not answer."""
     return (
         f"{in_one_line(failure.reason)}. Nothing is lost: it goes on by itself as soon as there is"

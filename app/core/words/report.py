@@ -15,7 +15,6 @@ from app.core.agents.events import (
     DiffSize,
     Finished,
     HeldUp,
-    Hold,
     Kept,
     Passed,
     Proposed,
@@ -31,6 +30,7 @@ from app.core.agents.events import (
     Warned,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Hold
 from app.core.breaker.verdict import LimitUse, usage
 from app.testruns import Outcome
 
@@ -121,9 +121,7 @@ def report(agent: Agent, log: Sequence[AgentEvent], now: datetime) -> Report:
     created = [event for event in log if isinstance(event, Created)]
     uses = tuple(
         LimitUse(use.name, agent.trip.observed, use.maximum)
-        if agent.trip is not None
-        and use.name == agent.trip.limit
-        and agent.trip.observed is not None
+        if agent.trip is not None and use.name == agent.trip.limit
         else use
         for use in usage(counters, agent.assignment.limits, at)
     )

@@ -12,6 +12,7 @@ from typing import Final
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.events import (
     AgentEvent,
+    Failed,
     Held,
     HostRefused,
     Passed,
@@ -109,6 +110,9 @@ class _Story:
                 f"Stopped at {self._clock(agent.trip.at)} by the {agent.trip.layer} layer:"
                 f" {quoted(agent.trip.reason)}"
             )
+        if agent.failure is not None:
+            at = self._clock(agent.failure.at)
+            yield f"Failed at {at} ({agent.failure.cause}): {quoted(agent.failure.reason)}"
         if self._report.brake is not None:
             yield held_words(self._report.brake)
         if self._report.hold is not None:
@@ -183,7 +187,9 @@ class _Story:
 
     def last_step(self) -> Iterator[str]:
         """The calls before the stop or the pause, and the one that was refused."""
-        halts = (n for n, event in enumerate(self._log) if isinstance(event, Tripped | Held))
+        halts = (
+            n for n, event in enumerate(self._log) if isinstance(event, Tripped | Failed | Held)
+        )
         place = max(halts, default=None)
         if place is None:
             return
@@ -302,7 +308,7 @@ def _next_steps(agent: Agent, effects: Mapping[EffectName, Effect]) -> Iterator[
                     f"Look at the work: git fetch origin {agent.branch} && git log --stat"
                     f" origin/{agent.default_branch}..FETCH_HEAD"
                 )
-            if agent.trip is not None and agent.trip.limit in set(LimitName):
+            if agent.trip is not None:
                 yield (
                     f"Was the work good and the bound too narrow: raise {agent.trip.limit} in"
                     f" .squadron/config.yaml (`squadron limits suggest --role {role}`)."

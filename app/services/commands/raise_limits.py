@@ -8,8 +8,9 @@ from typing import Final
 
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.counters import after, fold
-from app.core.agents.events import AgentEvent, Hold, Raised, Woken
+from app.core.agents.events import AgentEvent, Raised, Woken
 from app.core.agents.lifecycle import Signal, State
+from app.core.agents.stops import Hold
 from app.core.breaker.raises import Grant, NotGranted, grant
 from app.core.budgets.rates import Allowed
 from app.core.budgets.rates import Refused as TooMany

@@ -8,7 +8,7 @@ from typing import assert_never
 from app.core.agents.agent import Task
 from app.core.agents.lifecycle import LIVE
 from app.core.effects.check_run import RunId
-from app.core.effects.retry import Failure, GiveUp, RetryAt, Unforeseen, after
+from app.core.effects.retry import FailedCall, GiveUp, RetryAt, Unforeseen, after
 from app.core.github.hints import (
     ButtonPressed,
     Commented,
@@ -93,7 +93,7 @@ class Routing:
         if signal is not None and signal.sender.login != await self._world.github.bot_login():
             await self._route(signal, delivery.id)
 
-    async def _later(self, work: Work, failure: Failure) -> None:
+    async def _later(self, work: Work, failure: FailedCall) -> None:
         """What a person said must not be lost because something was wrong for a while."""
         failures, now = work.segment + 1, self._world.clock.now()
         where = {"delivery": work.subject, "failures": failures}

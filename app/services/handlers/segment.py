@@ -12,16 +12,14 @@ from app.core.agents.agent import Agent, AgentId
 from app.core.agents.counters import fold
 from app.core.agents.events import (
     AgentEvent,
-    Cause,
     ClosingTool,
-    Layer,
     Reported,
     SegmentEnded,
     Slept,
-    Trip,
     TurnAsked,
     Woken,
 )
+from app.core.agents.stops import Cause, Failure
 from app.core.breaker.clocks import deaths
 from app.ports import (
     Idle,
@@ -41,7 +39,7 @@ from app.services.segment.attempt import Segment, Stops
 from app.services.segment.gate import BreakerGate
 from app.services.segment.open_issue import Opening
 from app.services.segment.sub_agent_rows import SubAgents
-from app.services.segment.supervision import Away, Died, Ended, Failed, Result, Stop, Stopped
+from app.services.segment.supervision import Away, CannotGoOn, Died, Ended, Result, Stop, Stopped
 from app.services.steering.feedback import Feedback
 from app.services.world import World, segment_marker
 
@@ -109,11 +107,11 @@ class Segments:
             if not await world.store.append(agent.id, agent.segment, len(history) + 1, left):
                 return
             history = [*history, *left]
-        trip = fold(history).trip
-        if trip is None and deaths(history) >= MOST_DEATHS:
-            trip = self._death(history)
-        if trip is not None:
-            await self._closing.escalate(agent, trip, "")
+        stop = fold(history).stop
+        if stop is None and deaths(history) >= MOST_DEATHS:
+            stop = self._death(history)
+        if stop is not None:
+            await self._closing.escalate(agent, stop, "")
             return
         if (hold := fold(history).hold) is not None:
             await self._closing.pause(agent, hold)
@@ -155,10 +153,11 @@ class Segments:
                 await self._close_by_agent(agent, end)
             case Stopped(why=why, summary=summary):
                 await self._close_by_stop(agent, gate, why, summary)
-            case Failed(cause=Cause.NO_ACCESS, reason=reason):
+            case CannotGoOn(cause=Cause.NO_ACCESS, reason=reason):
                 await self._closing.wait_for_access(agent, reason)
-            case Failed(cause=cause, reason=reason):
-                await self._closing.escalate(agent, self._failure(cause, reason), "")
+            case CannotGoOn(cause=cause, reason=reason):
+                failure = Failure(cause=cause, at=self._world.clock.now(), reason=reason)
+                await self._closing.escalate(agent, failure, "")
             case Died(reason=reason):
                 await self._died(agent, reason)
             case Away(failure=failure):
@@ -186,9 +185,9 @@ class Segments:
     ) -> None:
         match why:
             case Stop.TRIPPED:
-                trip = gate.counters.trip
-                assert trip is not None, "a segment stops as tripped only after the event"
-                await self._closing.escalate(agent, trip, summary)
+                stop = gate.counters.stop
+                assert stop is not None, "a segment stops for good only after the event"
+                await self._closing.escalate(agent, stop, summary)
             case Stop.HELD:
                 hold = gate.counters.hold
                 assert hold is not None, "a segment stops as held only after the event"
@@ -222,24 +221,11 @@ class Segments:
         )
         await self._closing.try_again(agent, reason, pause_seconds)
 
-    def _failure(self, cause: Cause, reason: str) -> Trip:
-        return Trip(
-            limit=cause.value,
-            observed=None,
-            maximum=None,
-            layer=Layer.HOOK,
-            at=self._world.clock.now(),
-            reason=reason,
-        )
-
-    def _death(self, history: Sequence[AgentEvent]) -> Trip:
+    def _death(self, history: Sequence[AgentEvent]) -> Failure:
         said = [e.why for e in history if isinstance(e, SegmentEnded) and e.died]
         last = f" Its last words: {said[-1]}" if said else ""
-        return Trip(
-            limit=Cause.RUNTIME_DIED.value,
-            observed=MOST_DEATHS,
-            maximum=MOST_DEATHS,
-            layer=Layer.HOOK,
+        return Failure(
+            cause=Cause.RUNTIME_DIED,
             at=self._world.clock.now(),
             reason=f"The runtime or its worker died {MOST_DEATHS} times in a row.{last}",
         )

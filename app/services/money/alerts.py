@@ -26,7 +26,7 @@ class Alerting:
         costs = await world.ledger.costs(CostsBy.REPOSITORY, since)
         spent = sum(cost.nanousd for cost in costs)
         changed = await world.store.agents(changed_since=since)
-        tripped = sum(agent.trip is not None and agent.trip.at >= since for agent in changed)
+        tripped = sum(agent.stop is not None and agent.stop.at >= since for agent in changed)
         world.alarms.observe(usd(spent), tripped)
         await self.tell(alerts.spending(spent, bounds.cost_usd_per_hour, now))
         await self.tell(alerts.trips(tripped, bounds.trips_per_hour, now))

@@ -16,23 +16,20 @@ from app.core.agents.events import (
     AgentEvent,
     Braked,
     BrakeLifted,
-    Cause,
     Finished,
     HeldUp,
-    Hold,
     Kept,
-    Layer,
     LetOn,
     SegmentEnded,
     Slept,
     Summarised,
     TakenAway,
-    Trip,
-    Tripped,
     Waits,
     Woken,
+    stopped_for_good,
 )
 from app.core.agents.lifecycle import Signal, State
+from app.core.agents.stops import Cause, Failure, Hold, StopReason
 from app.core.effects.triage import taken_along
 from app.core.steering.blockers import circle
 from app.core.steering.feedback import conflict_stays_words, was_told_of_a_conflict
@@ -99,16 +96,9 @@ class Closing:
         if asleep is not None:
             await self.wake(asleep, f"Your work could not be pushed: {kept.problem}", OURSELVES)
 
-    def _conflict(self, words: str) -> Trip:
+    def _conflict(self, words: str) -> Failure:
         """What the agent was told of once and has not resolved."""
-        return Trip(
-            limit=Cause.CONFLICT.value,
-            observed=None,
-            maximum=None,
-            layer=Layer.HOOK,
-            at=self._world.clock.now(),
-            reason=words,
-        )
+        return Failure(cause=Cause.CONFLICT, at=self._world.clock.now(), reason=words)
 
     async def take_along(self, agent: Agent, by: AgentId) -> bool:
         """End an agent that has not begun: another one looks at its issue."""
@@ -218,27 +208,28 @@ class Closing:
         ended = SegmentEnded(at=self._world.clock.now(), why=why, died=True)
         await self._move(agent, Signal.INTERRUPTED, [ended], Changes(pause_seconds=pause_seconds))
 
-    async def escalate(self, agent: Agent, trip: Trip, summary: str) -> Agent | None:
+    async def escalate(self, agent: Agent, why: StopReason, summary: str) -> Agent | None:
         """Stop an agent for good. Whichever layer saw it first, this runs once.
 
-        An agent trips at most once: what its log says already counts, not what was seen later.
+        An agent is stopped at most once: what its log says already counts, not what was seen
+        later.
         """
         kept = await keep_work_or_branch(self._world, agent)
         history = await self._world.store.log(agent.id)
-        first = fold(history).trip
-        trips = [] if first is not None else [Tripped(at=self._world.clock.now(), trip=trip)]
-        trip = first or trip
+        first = fold(history).stop
+        told = [] if first is not None else [stopped_for_good(why, self._world.clock.now())]
+        stop = first or why
         moved = await self._move(
             agent,
             Signal.TRIPPED,
-            [*trips, *self._ended(trip.reason, summary, kept)],
+            [*told, *self._ended(stop.reason, summary, kept)],
             Changes(
-                trip=trip,
+                stop=stop,
                 summary=_bounded(summary or _said_before(history)),
                 sha=kept.verified,
             ),
         )
-        for event in trips if moved else ():
+        for event in told if moved else ():
             limitlog.tell(agent, fold((*history, event)), event)
         return moved
 
@@ -363,13 +354,10 @@ class Closing:
     def _taken_out(self, kept: KeptWork) -> Kept:
         return taken_out(kept, self._world.clock.now())
 
-    def _in_circle(self, agent: Agent, path: tuple[int, ...]) -> Trip:
+    def _in_circle(self, agent: Agent, path: tuple[int, ...]) -> Failure:
         around = " → ".join(f"#{number}" for number in (agent.id.issue, *path))
-        return Trip(
-            limit=Cause.BLOCKED_IN_CIRCLE.value,
-            observed=None,
-            maximum=None,
-            layer=Layer.HOOK,
+        return Failure(
+            cause=Cause.BLOCKED_IN_CIRCLE,
             at=self._world.clock.now(),
             reason=f"The agent would wait in a circle: {around}.",
         )

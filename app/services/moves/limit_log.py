@@ -5,7 +5,7 @@ import logging
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters, seconds
-from app.core.agents.events import AgentEvent, Held, Passed, Tripped, Warned
+from app.core.agents.events import AgentEvent, Failed, Held, Passed, Tripped, Warned
 from app.core.money import usd
 
 log = logging.getLogger("squadron.limits")
@@ -32,6 +32,8 @@ def tell(agent: Agent, counters: Counters, event: AgentEvent) -> None:
                 trip.maximum,
                 how=trip.layer.value,
             )
+        case Failed(failure=failure):
+            _line("AGENT_FAILED", agent, counters, failure.cause, None, None, how="failure")
         case _:
             return
 

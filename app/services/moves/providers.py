@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import HeldUp, LetOn, Waits
 from app.core.agents.lifecycle import State
-from app.core.rules.outages import Failure, Outage, look_again_at, may_ask, providers_of
+from app.core.rules.outages import Outage, ProviderFailure, look_again_at, may_ask, providers_of
 from app.core.words.alerts import refused_key
 from app.core.words.refusals import provider_away
 from app.ports import Work, WorkKind
@@ -49,7 +49,7 @@ class Providers:
             )
         return bool(blocking)
 
-    async def failed(self, agent: Agent, failure: Failure) -> None:
+    async def failed(self, agent: Agent, failure: ProviderFailure) -> None:
         """End the running segment of an agent that asked in vain, its work kept: it waits."""
         now = self._world.clock.now()
         outage = await self._world.store.provider_failed(failure, str(agent.id), now)

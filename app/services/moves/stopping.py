@@ -11,8 +11,9 @@ from typing import assert_never
 
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.counters import fold
-from app.core.agents.events import LostAccess, Trip, Tripped
+from app.core.agents.events import Failed, LostAccess, Tripped, stopped_for_good
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import StopReason
 from app.core.breaker.clocks import GRACE_SECONDS, told_to_stop
 from app.services.moves import limit_log as limitlog
 from app.services.moves.closing import Closing
@@ -28,9 +29,9 @@ class Stopping:
         self._world = world
         self._closing = closing
 
-    async def escalate(self, agent: Agent, trip: Trip) -> bool:
+    async def escalate(self, agent: Agent, why: StopReason) -> bool:
         """Stop an agent at work for good; whether it was told, or ended, just now."""
-        return await self._stop(agent, Tripped(at=self._world.clock.now(), trip=trip))
+        return await self._stop(agent, stopped_for_good(why, self._world.clock.now()))
 
     async def wait_for_access(self, agent: Agent, why: str) -> bool:
         """As `escalate`: let an agent at work sleep until the App is let in."""
@@ -45,14 +46,14 @@ class Stopping:
         told = told_to_stop(await self._world.store.log(agent_id))
         return told is not None and await self._end(agent, told)
 
-    async def _stop(self, agent: Agent, told: Tripped | LostAccess) -> bool:
+    async def _stop(self, agent: Agent, told: Tripped | Failed | LostAccess) -> bool:
         history = await self._world.store.log(agent.id)
         before = told_to_stop(history)
         if before is None:
             seq = len(history) + 1
             # One that has just done something is told by the next pass.
             is_told = await self._world.store.append(agent.id, agent.segment, seq, [told])
-            if is_told and isinstance(told, Tripped):
+            if is_told and not isinstance(told, LostAccess):
                 limitlog.tell(agent, fold((*history, told)), told)
             return is_told
         may_take = timedelta(seconds=agent.assignment.limits.summary_wait + GRACE_SECONDS)
@@ -63,10 +64,10 @@ class Stopping:
         await self._world.processes.kill_marked(marker)
         return await self._end(agent, before)
 
-    async def _end(self, agent: Agent, told: Tripped | LostAccess) -> bool:
+    async def _end(self, agent: Agent, told: Tripped | Failed | LostAccess) -> bool:
         match told:
-            case Tripped(trip=trip):
-                return await self._closing.escalate(agent, trip, "") is not None
+            case Tripped(trip=stop) | Failed(failure=stop):
+                return await self._closing.escalate(agent, stop, "") is not None
             case LostAccess(why=why):
                 return await self._closing.wait_for_access(agent, why) is not None
             case _:

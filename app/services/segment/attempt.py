@@ -10,16 +10,8 @@ from typing import Final, TypeVar
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
-from app.core.agents.events import (
-    AgentEvent,
-    Cause,
-    Layer,
-    ModelCalled,
-    SpokenTo,
-    Trip,
-    Tripped,
-    Woken,
-)
+from app.core.agents.events import AgentEvent, Failed, ModelCalled, SpokenTo, Woken
+from app.core.agents.stops import Cause, Failure
 from app.core.breaker.verdict import usage
 from app.core.github.patch import files_of
 from app.core.rules.plan import RoleKind
@@ -45,7 +37,7 @@ from app.services.segment.open_issue import Opening
 from app.services.segment.setup import SettingUp, was_cut_off
 from app.services.segment.sub_agent_rows import SubAgents
 from app.services.segment.sub_agents import Children, Workplace
-from app.services.segment.supervision import Failed, Result, Stop, Stretch, reason_to_stop
+from app.services.segment.supervision import CannotGoOn, Result, Stop, Stretch, reason_to_stop
 from app.services.segment.triage import Proposals, gathered
 from app.services.world import World, checkout_order, environment, segment_marker
 
@@ -116,7 +108,7 @@ class Segment:
         is_braked = self.must_stop() is Stop.BRAKED
         return BRAKED_WRAP_UP_SECONDS if is_braked else WRAP_UP_SECONDS
 
-    async def open(self) -> Session | Failed:
+    async def open(self) -> Session | CannotGoOn:
         """Prepare clone and setup, then open the agent's session in it."""
         world, agent = self._world, self._agent
         try:
@@ -137,7 +129,7 @@ class Segment:
         except (WorkspaceFailed, GitHubFailed) as error:
             return _unprepared(error)
         if problem:
-            return Failed(Cause.SETUP_FAILED, problem)
+            return CannotGoOn(Cause.SETUP_FAILED, problem)
         return await self._open(order, checkout)
 
     async def first_prompt(self, session: Session) -> str:
@@ -200,17 +192,10 @@ class Segment:
         if not why or self._gate.tripped.is_set():
             return
         now = world.clock.now()
-        trip = Trip(
-            limit=Cause.DISK_FULL.value,
-            observed=None,
-            maximum=None,
-            layer=Layer.TIMER,
-            at=now,
-            reason=why,
-        )
+        failure = Failure(cause=Cause.DISK_FULL, at=now, reason=why)
 
         async def unless_stopped(counters: Counters) -> Sequence[AgentEvent]:
-            return [Tripped(at=now, trip=trip)] if counters.trip is None else []
+            return [Failed(at=now, failure=failure)] if counters.stop is None else []
 
         with suppress(Superseded):
             await self._gate.record_next(unless_stopped)
@@ -308,10 +293,10 @@ class Segment:
         return await self._patiently(partial(self._world.workspace.news, order, since))
 
 
-def _unprepared(error: WorkspaceFailed | GitHubFailed) -> Failed:
+def _unprepared(error: WorkspaceFailed | GitHubFailed) -> CannotGoOn:
     if (why := no_access(error)) is not None:
-        return Failed(Cause.NO_ACCESS, why)
-    return Failed(Cause.WORKSPACE_FAILED, f"The workspace could not be prepared: {error}")
+        return CannotGoOn(Cause.NO_ACCESS, why)
+    return CannotGoOn(Cause.WORKSPACE_FAILED, f"The workspace could not be prepared: {error}")
 
 
 def _unheard(history: Sequence[AgentEvent]) -> list[str]:

@@ -19,7 +19,6 @@ from app.core.agents.counters import Counters, fold
 from app.core.agents.events import (
     AgentEvent,
     Ask,
-    Layer,
     ModelAsked,
     ModelCalled,
     Spoke,
@@ -32,9 +31,10 @@ from app.core.agents.events import (
     TurnAsked,
 )
 from app.core.agents.loops import call_key, error_key, result_key
+from app.core.agents.stops import Layer
 from app.core.breaker.verdict import Answer, Verdict, decide, is_affordable
 from app.core.money import PriceOf
-from app.core.rules.outages import Failure, provider_of
+from app.core.rules.outages import ProviderFailure, provider_of
 from app.core.rules.plan import RoleKind
 from app.core.text.redact import Redactor
 from app.ports import (
@@ -126,7 +126,7 @@ class BreakerGate:
         self._sent_tokens: deque[int] = deque(maxlen=_MOST_SENT)
         self.answered = frozenset[str]()
         """Providers that have given a whole answer."""
-        self.missing: Failure | None = None
+        self.missing: ProviderFailure | None = None
         """How the provider of a sub-agent is away, without which the agent cannot go on."""
         self.tripped = asyncio.Event()
         self.held = asyncio.Event()
@@ -178,7 +178,7 @@ class BreakerGate:
                 None if price is None else price.cost_nanousd(request.input_tokens, most_output)
             ),
         )
-        if self._counters.trip is not None and self._last_words_calls > 0:
+        if self._counters.stop is not None and self._last_words_calls > 0:
             self._last_words_calls -= 1
             if is_affordable(self._counters, ask, self._agent.assignment.limits):
                 await self.record([ask])
@@ -343,11 +343,11 @@ class BreakerGate:
 
     def _set(self, counters: Counters) -> None:
         self._counters = counters
-        if counters.trip is not None:
+        if counters.stop is not None:
             self.tripped.set()
         elif counters.hold is not None:
             self.held.set()
-        if counters.trip is not None or counters.hold is not None:
+        if counters.stop is not None or counters.hold is not None:
             self._untold.clear()  # too late for a warning
 
     async def _ask_or_deny(self, ask: Ask) -> Verdict:

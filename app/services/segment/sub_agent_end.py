@@ -11,18 +11,15 @@ from typing import Final, assert_never
 from app.core.agents.counters import Counters
 from app.core.agents.events import (
     AgentEvent,
-    Cause,
     Finished,
-    Hold,
-    Layer,
     SegmentEnded,
     Summarised,
-    Trip,
-    Tripped,
+    stopped_for_good,
 )
 from app.core.agents.lifecycle import Signal
+from app.core.agents.stops import Cause, Failure, Hold, StopReason, Trip
 from app.ports import Changes, Idle, Report, ReportedBlocked, ReportedComplete, ReviewSubmitted
-from app.services.segment.supervision import Away, Died, Ended, Failed, Result, Stop, Stopped
+from app.services.segment.supervision import Away, CannotGoOn, Died, Ended, Result, Stop, Stopped
 
 MOST_ANSWER_CHARACTERS: Final = 8_000
 
@@ -44,20 +41,20 @@ def end_of(result: Result, counters: Counters, now: datetime) -> ChildEnd:
     match result:
         case Ended(end=end):
             return _ended_by_itself(end, now)
-        case Stopped(why=Stop.TRIPPED, summary=summary) if counters.trip is not None:
-            return _tripped(counters.trip, summary, now, is_known=True)
+        case Stopped(why=Stop.TRIPPED, summary=summary) if counters.stop is not None:
+            return _stopped(counters.stop, summary, now, is_known=True)
         case Stopped(why=Stop.HELD, summary=summary) if counters.hold is not None:
-            return _tripped(_as_trip(counters.hold), summary, now)
+            return _stopped(_as_trip(counters.hold), summary, now)
         case Stopped(why=Stop.SUPERSEDED):
             return ChildEnd(None, (), Changes(), ok=False, answer="It was taken away.")
         case Stopped(summary=summary):
             return _taken_away(summary, "it was stopped with the agent that asked it", now)
         case Away(failure=failure):
             return _taken_away("", f"its model's provider is away: {failure.reason}", now)
-        case Failed(cause=cause, reason=reason):
-            return _tripped(_failure(cause, reason, now), "", now)
+        case CannotGoOn(cause=cause, reason=reason):
+            return _stopped(Failure(cause=cause, at=now, reason=reason), "", now)
         case Died(reason=reason):
-            return _tripped(_failure(Cause.RUNTIME_DIED, reason, now), "", now)
+            return _stopped(Failure(cause=Cause.RUNTIME_DIED, at=now, reason=reason), "", now)
         case _:
             assert_never(result)
 
@@ -97,17 +94,17 @@ def _taken_away(summary: str, why: str, now: datetime) -> ChildEnd:
     )
 
 
-def _tripped(trip: Trip, summary: str, now: datetime, *, is_known: bool = False) -> ChildEnd:
-    """`is_known`: the sub-agent's log tells of the trip already."""
-    events = _ended(summary, trip.reason, now)
+def _stopped(why: StopReason, summary: str, now: datetime, *, is_known: bool = False) -> ChildEnd:
+    """`is_known`: the sub-agent's log says so already."""
+    events = _ended(summary, why.reason, now)
     if not is_known:
-        events.insert(0, Tripped(at=now, trip=trip))
+        events.insert(0, stopped_for_good(why, now))
     return ChildEnd(
         Signal.TRIPPED,
         events,
-        Changes(summary=_bounded(summary), trip=trip),
+        Changes(summary=_bounded(summary), stop=why),
         ok=False,
-        answer=_bounded(f"It was stopped: {trip.reason} {_said(summary)}"),
+        answer=_bounded(f"It was stopped: {why.reason} {_said(summary)}"),
     )
 
 
@@ -117,23 +114,12 @@ def _said(summary: str) -> str:
 
 def _as_trip(hold: Hold) -> Trip:
     return Trip(
-        limit=hold.limit.value,
+        limit=hold.limit,
         observed=hold.observed,
         maximum=hold.maximum,
         layer=hold.layer,
         at=hold.at,
         reason=hold.reason,
-    )
-
-
-def _failure(cause: Cause, reason: str, now: datetime) -> Trip:
-    return Trip(
-        limit=cause.value,
-        observed=None,
-        maximum=None,
-        layer=Layer.HOOK,
-        at=now,
-        reason=reason,
     )
 
 

@@ -75,8 +75,8 @@ class SubAgents:
         if below and not await store.append(child.id, child.segment, len(history) + 1, below):
             return None
         ended: list[AgentEvent] = [SegmentEnded(at=died_at, why=why, died=True)]
-        if counters.trip is not None:
-            return await self.end(child, Signal.TRIPPED, ended, Changes(trip=counters.trip))
+        if counters.stop is not None:
+            return await self.end(child, Signal.TRIPPED, ended, Changes(stop=counters.stop))
         ended.append(Finished(at=now, why=why))
         return await self.end(child, Signal.TAKEN_AWAY, ended, Changes())
 
@@ -167,7 +167,7 @@ class SubAgents:
     async def _spawn(self, order: "_Order", counters: Counters) -> tuple[Agent, Spawned]:
         """Create the row out of what the parent has left; nobody else may take of it meanwhile."""
         now, parent = self._world.clock.now(), order.parent
-        if counters.trip is not None or counters.hold is not None:
+        if counters.stop is not None or counters.hold is not None:
             raise NotStarted("You were stopped; no sub-agent starts any more.")
         try:
             limits = child_limits(order.assignment.limits, parent.assignment.limits, counters, now)

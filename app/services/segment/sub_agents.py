@@ -29,7 +29,7 @@ from app.services.segment.sub_agent_end import ChildEnd, end_of
 from app.services.segment.sub_agent_rows import NotStarted, SubAgents
 from app.services.segment.supervision import (
     Away,
-    Failed,
+    CannotGoOn,
     Result,
     Stop,
     Stopped,
@@ -183,7 +183,7 @@ class _BesideParent:
     def wrap_up_seconds(self) -> float:
         return self._wrap_up_seconds()
 
-    async def open(self) -> Session | Failed:
+    async def open(self) -> Session | CannotGoOn:
         world, child, assignment = self._place.world, self._child, self._child.assignment
         directory = world.agents_directory(str(child.id)) / "session"
         directory.mkdir(parents=True, exist_ok=True)

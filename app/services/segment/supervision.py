@@ -14,12 +14,13 @@ from enum import StrEnum
 from typing import Final, Protocol
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import Cause, ClosingTool, Held, Hold, Layer, Reported
+from app.core.agents.events import ClosingTool, Held, Reported
+from app.core.agents.stops import Cause, Hold, Layer
 from app.core.breaker.clocks import seconds_left
 from app.core.breaker.raises import left_to_grant
 from app.core.breaker.verdict import LimitUse, amount_words, usage
 from app.core.limits import CATALOGUE, LimitName
-from app.core.rules.outages import Failure
+from app.core.rules.outages import ProviderFailure
 from app.core.words import prompts
 from app.ports import (
     Clock,
@@ -86,7 +87,7 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class CannotGoOn:
     """The agent cannot go on; somebody has to look at it."""
 
     cause: Cause
@@ -104,10 +105,10 @@ class Died:
 class Away:
     """The model's provider does not answer; the work goes on once it does."""
 
-    failure: Failure
+    failure: ProviderFailure
 
 
-Result = Ended | Stopped | Failed | Died | Away
+Result = Ended | Stopped | CannotGoOn | Died | Away
 
 
 class Setting(Protocol):
@@ -118,7 +119,7 @@ class Setting(Protocol):
         """What a running turn gets to end by itself, unless a limit has stopped the agent."""
         ...
 
-    async def open(self) -> Session | Failed:
+    async def open(self) -> Session | CannotGoOn:
         """Make everything ready. Raises `NoProvider`, `ValueError` for a model that cannot be had,
         `OSError`."""
         ...
@@ -191,7 +192,7 @@ class Stretch:
     async def _work(self) -> Result | Halted:
         try:
             opened = await self._setting.open()
-            if isinstance(opened, Failed):
+            if isinstance(opened, CannotGoOn):
                 return opened
             self._session = opened
             prompt = await self._setting.first_prompt(opened)
@@ -200,12 +201,14 @@ class Stretch:
             return _result(end)
         except WorkspaceFailed as error:
             if (why := no_access(error)) is not None:
-                return Failed(Cause.NO_ACCESS, why)
-            return Failed(Cause.WORKSPACE_FAILED, f"The default branch could not be read: {error}")
+                return CannotGoOn(Cause.NO_ACCESS, why)
+            return CannotGoOn(
+                Cause.WORKSPACE_FAILED, f"The default branch could not be read: {error}"
+            )
         except NoProvider as error:
             return Away(error.failure)
         except ValueError as error:
-            return Failed(Cause.MODEL_FAILED, str(error))
+            return CannotGoOn(Cause.MODEL_FAILED, str(error))
         except (OSError, RuntimeError) as error:
             return Died(f"{type(error).__name__}: {error}")
 
@@ -355,11 +358,11 @@ class Stretch:
         await asyncio.wait({work})
         reported = _ended_by_agent(work)
         said = _words(reported.end) if reported is not None else ""
-        trip = self._gate.counters.trip
-        if said or why is not Stop.TRIPPED or trip is None:
+        stop = self._gate.counters.stop
+        if said or why is not Stop.TRIPPED or stop is None:
             return said
         self._gate.grant_last_words(MODEL_CALLS_FOR_A_SUMMARY)
-        prompt = prompts.summary_prompt(self._agent, trip)
+        prompt = prompts.summary_prompt(self._agent, stop)
         end = await session.summarise(prompt, MODEL_CALLS_FOR_A_SUMMARY)
         return _words(end) or _last_text(work)
 

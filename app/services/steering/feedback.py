@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from app.core.agents.agent import Agent, AgentId
-from app.core.agents.events import AgentEvent, Cause, Layer, Trip, Waits
+from app.core.agents.events import AgentEvent, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.stops import Cause, Failure
 from app.core.budgets.rates import Allowed
 from app.core.rules.trust import Permission, Sender
 from app.core.steering import feedback as words_of
@@ -177,12 +178,6 @@ class Feedback:
 
     async def _escalate(self, agent: Agent) -> bool:
         """It was told of the conflict, and left this very head."""
-        trip = Trip(
-            limit=Cause.CONFLICT.value,
-            observed=None,
-            maximum=None,
-            layer=Layer.RECONCILIATION,
-            at=self._world.clock.now(),
-            reason=words_of.conflict_stays_words(agent.default_branch),
-        )
-        return await self._closing.escalate(agent, trip, "") is not None
+        words = words_of.conflict_stays_words(agent.default_branch)
+        failure = Failure(cause=Cause.CONFLICT, at=self._world.clock.now(), reason=words)
+        return await self._closing.escalate(agent, failure, "") is not None

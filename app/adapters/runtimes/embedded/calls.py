@@ -23,7 +23,7 @@ from app.adapters.runtimes.embedded.models import host
 from app.core.rules.outages import (
     PASSING_STATUSES,
     REFUSED_STATUSES,
-    Failure,
+    ProviderFailure,
     is_away,
     provider_of,
 )
@@ -45,7 +45,7 @@ class ModelFailed(Exception):
 class NoAnswer(Exception):
     """The model's provider gave no whole answer."""
 
-    def __init__(self, failure: Failure) -> None:
+    def __init__(self, failure: ProviderFailure) -> None:
         super().__init__(failure.reason)
         self.failure = failure
 
@@ -79,7 +79,7 @@ async def ask(
         # What the libraries raise for a body of the right type and the wrong shape.
         except (UserError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             reason = _reason(model, error, retries + 1)
-            raise NoAnswer(Failure(provider, reason)) from error
+            raise NoAnswer(ProviderFailure(provider, reason)) from error
         await sleep(wait)
         retries += 1
 
@@ -109,7 +109,7 @@ def _given_up(provider: str, error: AgentRunError, reason: str) -> ModelFailed |
     if status is not None and not is_away(status):
         return ModelFailed(reason)
     is_refused = status in REFUSED_STATUSES
-    return NoAnswer(Failure(provider, reason, is_refused, _asked_wait_seconds(error)))
+    return NoAnswer(ProviderFailure(provider, reason, is_refused, _asked_wait_seconds(error)))
 
 
 def _asked_wait_seconds(error: AgentRunError) -> float | None:
