@@ -29,6 +29,7 @@ from app.ports import NewAgent, Repository, ToolCall, Work, Workspace
 from app.services.segment.gate import BreakerGate
 from app.testruns import SuiteRules
 from bench import databases, disk
+from tests.support.moves import begin
 
 AGENTS: Final = 50
 CALLS_EACH: Final = 60
@@ -142,7 +143,7 @@ async def _gates(store: SqlStore) -> list[BreakerGate]:
         )
         created = await store.create(new, clock.now())
         assert created is not None
-        agent = await store.begin_segment(created.id, 0, "bench", clock.now())
+        agent = await begin(store, created.id, 0, "bench", clock.now())
         assert agent is not None
         events = await store.log(agent.id)
         gates.append(

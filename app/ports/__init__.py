@@ -5,6 +5,17 @@ the two. Values that cross a port are frozen. Every method has a bound on its ti
 adapter, and fails with an exception of these pages, never with one of a library.
 """
 
+from app.core.agents.work import (
+    Idle,
+    KeptWork,
+    Report,
+    ReportedBlocked,
+    ReportedComplete,
+    ReviewSubmitted,
+    SessionEnd,
+    Work,
+    WorkKind,
+)
 from app.ports.alarms import Alarms
 from app.ports.github import (
     Annotation,
@@ -55,7 +66,6 @@ from app.ports.runtime import (
     Delegation,
     Gate,
     Halted,
-    Idle,
     IncreaseRequested,
     IssueProposal,
     ModelRequest,
@@ -63,10 +73,6 @@ from app.ports.runtime import (
     NoProvider,
     OpenIssue,
     ProviderAway,
-    Report,
-    ReportedBlocked,
-    ReportedComplete,
-    ReviewSubmitted,
     Runtime,
     RuntimeFailed,
     Session,
@@ -78,7 +84,6 @@ from app.ports.runtime import (
 )
 from app.ports.setups import KeptSetupFailed, SetupOrder, Setups
 from app.ports.store import (
-    Changes,
     Configuration,
     DeadDelivery,
     Delivery,
@@ -94,18 +99,15 @@ from app.ports.store import (
     Store,
     StoreUnavailable,
     TakenBack,
-    Work,
-    WorkKind,
     Written,
 )
-from app.ports.workspace import Checkout, CheckoutOrder, KeptWork, Workspace, WorkspaceFailed
+from app.ports.workspace import Checkout, CheckoutOrder, Workspace, WorkspaceFailed
 
 __all__ = [
     "SEGMENT_VARIABLE",
     "WORKSPACE_INSIDE",
     "Alarms",
     "Annotation",
-    "Changes",
     "CheckText",
     "Checkout",
     "CheckoutOrder",
@@ -174,6 +176,7 @@ __all__ = [
     "RuntimeFailed",
     "Said",
     "Session",
+    "SessionEnd",
     "SessionOrder",
     "SetupOrder",
     "Setups",

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from app.core.agents.events import LineComment, Phase, ToolKind
+from app.core.agents.events import Phase, ToolKind
+from app.core.agents.work import SessionEnd
 from app.core.breaker.verdict import Verdict
 from app.core.github.patch import FilePatch
 from app.core.limits import LimitName
@@ -94,36 +95,6 @@ class Gate(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
-    """The turn ended without a closing tool."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedComplete:
-    """The agent called `report_complete`."""
-
-    summary: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReviewSubmitted:
-    """The agent called `submit_review`."""
-
-    summary: str
-    comments: tuple[LineComment, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReportedBlocked:
-    """The agent called `report_blocked`."""
-
-    reason: str
-    blocked_by: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class IncreaseRequested:
     """The agent called `request_increase`: it asks early for more of a limit."""
 
@@ -161,10 +132,7 @@ class NoProvider(Exception):
         self.failure = failure
 
 
-Report = ReportedComplete | ReviewSubmitted | ReportedBlocked
-"""How an agent ends its work by itself."""
-
-TurnEnd = Idle | Report | IncreaseRequested | Halted | RuntimeFailed | ProviderAway
+TurnEnd = SessionEnd | IncreaseRequested | Halted | RuntimeFailed | ProviderAway
 
 
 @dataclass(frozen=True, slots=True)

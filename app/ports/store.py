@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from typing import Protocol
 
 from app.core.agents.agent import Agent, AgentId, Assignment, Effect, EffectName
-from app.core.agents.events import AgentEvent, Kept, TakenAway, Waits
-from app.core.agents.lifecycle import Signal, State
-from app.core.agents.stops import StopReason
+from app.core.agents.events import AgentEvent, Kept
+from app.core.agents.lifecycle import State
+from app.core.agents.transition import Transition
+from app.core.agents.work import Work
 from app.core.budgets.ledger import Insufficient
 from app.core.github.comment_kinds import CommentKind
 from app.core.github.redelivery import AskedAgain
@@ -20,58 +20,6 @@ from app.core.rules.outages import Outage, ProviderFailure
 from app.core.steering.asks import Trigger
 from app.ports.github import Repository
 from app.ports.ledger import Funding, WaitingStart
-
-
-class WorkKind(StrEnum):
-    """The kinds of durable work; each has a queue of its own."""
-
-    DELIVERY = "delivery"
-    SEGMENT = "segment"
-    EFFECTS = "effects"
-    RECONCILIATION = "reconciliation"
-    REDELIVERY = "redelivery"
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One piece of durable work. An id that was used once never runs again."""
-
-    kind: WorkKind
-    id: str
-    subject: str
-    """Delivery id, agent id, or what caused the pass."""
-    segment: int = 0
-    """Of an agent; of a delivery: how often handling it has failed."""
-    delay_seconds: float = 0
-
-    @classmethod
-    def to_handle(cls, delivery: str, failures: int = 0, delay_seconds: float = 0) -> "Work":
-        """Route one delivery; once more, and later, after each failure."""
-        again = f":again:{failures}" if failures else ""
-        work_id = f"delivery:{delivery}{again}"
-        return cls(WorkKind.DELIVERY, work_id, delivery, failures, delay_seconds)
-
-    @classmethod
-    def to_reconcile(cls, delivery: str) -> "Work":
-        """One pass, because of a delivery."""
-        return cls(WorkKind.RECONCILIATION, f"reconcile:delivery:{delivery}", delivery)
-
-    @classmethod
-    def to_run(cls, agent: AgentId, segment: int, delay_seconds: float = 0) -> "Work":
-        """Run one segment of an agent."""
-        work_id = f"agent:{agent}:seg:{segment}"
-        return cls(WorkKind.SEGMENT, work_id, str(agent), segment, delay_seconds)
-
-    @classmethod
-    def to_publish(cls, agent: AgentId, occasion: str, delay_seconds: float = 0) -> "Work":
-        """Write on GitHub what is to be seen of an agent; `occasion` makes the id unique."""
-        return cls(
-            WorkKind.EFFECTS,
-            f"agent:{agent}:effects:{occasion}",
-            str(agent),
-            delay_seconds=delay_seconds,
-        )
-
 
 Handler = Callable[[Work], Awaitable[None]]
 """Performs one piece of work. It may be called again for the same piece."""
@@ -166,26 +114,6 @@ class HeardCommands:
     """Whether nothing of it was done, because a line of it was wrong."""
     kind: CommentKind = "comment"
     """What `comment` is the id of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """Fields of the row that change together with a state. `None`: as it is."""
-
-    waits_for: Waits | None = None
-    """Set anew at every move: whoever does not sleep waits for nothing."""
-    blocked_by: tuple[int, ...] = ()
-    summary: str | None = None
-    sha: str | None = None
-    base_sha: str | None = None
-    pull_request: int | None = None
-    stop: StopReason | None = None
-    pause_seconds: float = 0
-    """Of a move to QUEUED: the next segment begins that much later, without a slot until then."""
-    retry_at: datetime | None = None
-    """Set anew at every move: when an agent that is held up looks again."""
-    missing_provider: str | None = None
-    """Set anew at every move: the provider of models that it waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,14 +445,6 @@ class Store(Protocol):
         """Rows that fit, oldest first; sub-agents among them."""
         ...
 
-    async def begin_segment(
-        self, agent: AgentId, segment: int, worker: str, at: datetime
-    ) -> Agent | None:
-        """Make the segment ACTIVE (QUEUED, or ACTIVE again after a death), count the attempt and
-        append `SegmentStarted`. None if the agent has moved on: then there is nothing to do.
-        """
-        ...
-
     async def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """All events of the agent, in order. The sequence number of the first is 1."""
         ...
@@ -546,26 +466,9 @@ class Store(Protocol):
         """
         ...
 
-    async def move(
-        self,
-        agent: Agent,
-        signal: Signal,
-        events: Sequence[AgentEvent],
-        changes: Changes,
-        follow: Sequence[Work] = (),
-    ) -> Agent | None:
-        """Compare and set on (state, segment) of `agent`; append, change and enqueue with it.
-
-        A move to QUEUED enqueues the next segment by itself. None if the row has moved on, or if
-        the agent was taken away and this is not its end.
-        """
-        ...
-
-    async def take_away(self, agent: Agent, told: TakenAway) -> Agent | None:
-        """Let nothing but its end follow for an agent, once: its running segment is superseded, no
-        other begins, and every move but `TAKEN_AWAY` is refused.
-
-        None if the row has moved on from (state, segment) of `agent`, or was marked already.
+    async def move(self, change: Transition) -> Agent | None:
+        """Compare and set on (state, segment, attempt) of `change.before`; write the row, append
+        the events and enqueue the work with it. None if the row has moved on: nothing changed.
         """
         ...
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from app.core.agents.events import DiffSize
+from app.core.agents.work import KeptWork
 from app.ports.github import Repository
 
 
@@ -55,35 +55,6 @@ class Checkout:
     are none, and of a pull request that is looked at."""
     is_unchanged: bool = False
     """Of a fresh one: whether it holds what the default branch holds, and nobody's work."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeptWork:
-    """What became of the work when it was taken out of the workspace."""
-
-    sha: str | None
-    """The commit that holds all of it, or None if there was no workspace."""
-    is_pushed: bool
-    """Whether the remote's branch was read back and is `sha`."""
-    problem: str = ""
-    """What could not be kept or pushed, and where it is; empty if all went well."""
-    has_changes: bool = False
-    """Whether the branch differs in content from where it left the default branch."""
-    commits: tuple[str, ...] = ()
-    """Subjects of the agent's commits, oldest first, at most 50."""
-    diff: DiffSize | None = None
-    """Against where the branch left the default branch; None when git could not say in time."""
-    conflicts: tuple[str, ...] = ()
-    """Files in which the branch conflicts with the default branch as it is now."""
-    diverged: bool = False
-    """Whether others pushed what could not be merged with the work, which is not pushed then."""
-    was_told: bool = False
-    """Whether the agent knew of just that when it was prepared for this work."""
-
-    @property
-    def verified(self) -> str | None:
-        """The commit, if GitHub has it: a check can stand on it."""
-        return self.sha if self.is_pushed else None
 
 
 class Workspace(Protocol):

@@ -28,7 +28,7 @@ from app.services.handlers.segment import Segments
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import BrakeWatch, Braking
-from app.services.moves.closing import Closing
+from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
@@ -70,11 +70,11 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     money = Money(world, alerting=alerting, plans=plans)
 
     # Moves: the only ones that change what state an agent is in
-    closing = Closing(world, money=money)
-    stopping = Stopping(world, closing=closing)
-    braking = Braking(world, closing=closing)
-    room = Room(world, closing=closing)
-    providers = Providers(world, closing=closing, alerting=alerting)
+    moves = Moves(world, money=money)
+    stopping = Stopping(world, moves=moves)
+    braking = Braking(world, moves=moves)
+    room = Room(world, moves=moves)
+    providers = Providers(world, moves=moves, alerting=alerting)
 
     # Effects: what people see on GitHub
     publisher = Publisher(world)
@@ -85,14 +85,14 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     starting = Starting(world, plans=plans, money=money, trusting=trusting, moving=moving)
 
     # Steering: what GitHub's state says about an agent that is there
-    blockers = Blockers(world, closing=closing)
-    access = Access(world, closing=closing, stopping=stopping, guard=guard)
-    feedback = Feedback(world, starting=starting, closing=closing)
+    blockers = Blockers(world, moves=moves)
+    access = Access(world, moves=moves, stopping=stopping, guard=guard)
+    feedback = Feedback(world, starting=starting, moves=moves)
     overriding = Overriding(world, plans=plans, starting=starting)
-    pull_request_ends = PullRequestEnds(world, closing=closing)
+    pull_request_ends = PullRequestEnds(world, moves=moves)
     ends_by_people = EndsByPeople(
         world,
-        closing=closing,
+        moves=moves,
         overriding=overriding,
         pull_request_ends=pull_request_ends,
         blockers=blockers,
@@ -100,26 +100,26 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     )
 
     # Commands: what people say
-    raising = Raising(world, starting=starting, money=money)
+    raising = Raising(world, starting=starting, money=money, moves=moves)
     obeying = Obeying(
         world,
         starting=starting,
-        closing=closing,
+        moves=moves,
         raising=raising,
         not_begun=NotBegun(world),
         feedback=feedback,
     )
     commanding = Commanding(world, starting=starting, obeying=obeying)
-    hearing = Hearing(world, starting=starting, closing=closing, commanding=commanding)
+    hearing = Hearing(world, starting=starting, moves=moves, commanding=commanding)
 
     # Both what a delivery tells and what a pass finds
     config_trouble = ConfigTrouble(world, plans=plans)
     config_reviews = ConfigReviews(world, plans=plans)
-    sub_agents = SubAgents(world, plans=plans, money=money)
+    sub_agents = SubAgents(world, plans=plans, money=money, moves=moves)
 
     segments = Segments(
         world,
-        closing=closing,
+        moves=moves,
         stopping=stopping,
         publisher=publisher,
         sub_agents=sub_agents,
@@ -129,6 +129,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         stops=Stops(drain, brakes),
         opening=Opening(world),
         feedback=feedback,
+        blockers=blockers,
     )
     deliveries = Routing(
         world,
@@ -143,7 +144,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     )
     looking = Looking(
         world,
-        closing=closing,
+        moves=moves,
         pull_request_ends=pull_request_ends,
         blockers=blockers,
         overriding=overriding,
@@ -158,7 +159,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     )
     reconciliation = Reconciliation(
         world,
-        closing=closing,
+        moves=moves,
         stopping=stopping,
         waiting_starts=WaitingStarts(world, starting=starting, guard=guard),
         publisher=publisher,

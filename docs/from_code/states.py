@@ -5,8 +5,11 @@ from collections.abc import Iterator
 from app.core.agents.lifecycle import FINAL, LIVE, TRANSITIONS, Signal, State
 from docs.from_code.markdown import attribute_docstrings, sentence, table
 
-_ENDS = tuple(signal for signal in Signal if all((state, signal) in TRANSITIONS for state in LIVE))
-"""Signals that end an agent whatever its state is."""
+_AT_LARGE = LIVE - {State.STOPPING}
+_ENDS = tuple(
+    signal for signal in Signal if all((state, signal) in TRANSITIONS for state in _AT_LARGE)
+)
+"""Signals that end an agent in whatever state it is, unless it is being stopped."""
 
 
 def meanings() -> Iterator[str]:
@@ -43,12 +46,15 @@ def diagram() -> Iterator[str]:
     yield '    state "not ended" as live {'
     yield f"        [*] --> {State.QUEUED}"
     for at, by, to in _moves():
-        if by not in _ENDS:
+        if by not in _ENDS and at in _AT_LARGE:
             yield f"        {at} --> {to}: {by}"
     yield "    }"
     for signal in _ENDS:
-        for to in sorted({TRANSITIONS[state, signal] for state in LIVE}):
+        for to in sorted({TRANSITIONS[state, signal] for state in _AT_LARGE}):
             yield f"    live --> {to}: {signal}"
+    for at, by, to in _moves():
+        if at not in _AT_LARGE:
+            yield f"    {at} --> {to}: {by}"
     for state in State:
         if state in FINAL:
             yield f"    {state} --> [*]"

@@ -21,6 +21,7 @@ from app.core.limits import Limits
 from app.core.rules.plan import EscalationRules
 from app.ports import NewAgent, Repository, Work
 from app.testruns import SuiteRules
+from tests.support.moves import begin
 
 NOON = datetime(2026, 5, 4, 12, 0, 0, 123_456, tzinfo=UTC)
 DATABASES = ("sqlite", "postgresql")
@@ -99,7 +100,7 @@ class World:
         """A new agent whose segment 0 has begun; its log has two events."""
         created = await self.store.create(a_new_agent(issue), NOON)
         assert created is not None
-        active = await self.store.begin_segment(created.id, 0, "worker-1", later(1))
+        active = await begin(self.store, created.id, 0, "worker-1", later(1))
         assert active is not None
         return active
 

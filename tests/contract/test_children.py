@@ -10,8 +10,9 @@ from app.adapters.store.registry import create
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import Finished, Slept, Waits, Woken
 from app.core.agents.lifecycle import Signal, State
-from app.ports import Changes, NewAgent
+from app.ports import NewAgent
 from tests.contract.store_support import NOON, World, a_new_agent, later
+from tests.support.moves import Changes, begin, move
 
 
 def a_new_child(parent: Agent, role: str = "researcher") -> NewAgent:
@@ -28,7 +29,7 @@ async def test_a_child_is_queued_and_its_parent_runs_it(world: World) -> None:
     assert (child.state, child.segment, child.branch) == (State.QUEUED, 0, parent.branch)
     assert world.queued() == before
     assert await world.store.agent(child.id) == child
-    active = await world.store.begin_segment(child.id, 0, "worker-1", later(3))
+    active = await begin(world.store, child.id, 0, "worker-1", later(3))
     assert active is not None
     assert (active.state, active.parent, active.depth) == (State.ACTIVE, str(parent.id), 1)
 
@@ -85,7 +86,7 @@ async def test_a_child_is_nobodys_predecessor(world: World) -> None:
     assert (child.predecessor, child.branch) == (None, "squadron/child")
     done = Finished(at=later(3), why="issue closed")
     for agent in (first, child):
-        assert await world.store.move(agent, Signal.TAKEN_AWAY, [done], Changes(summary="cut"))
+        assert await move(world.store, agent, Signal.ABANDONED, [done], Changes(summary="cut"))
     second = await world.store.create(a_new_agent(), later(5))
     assert second is not None
     assert second.id == AgentId("octo/demo", 12, "bug-fix", 3)
@@ -96,7 +97,7 @@ async def test_a_child_is_nobodys_predecessor(world: World) -> None:
     grandchild = await world.store.create(a_new_child(second, "writer"), later(7))
     assert grandchild is not None
     done = Finished(at=later(8), why="done")
-    assert await world.store.move(grandchild, Signal.TAKEN_AWAY, [done], Changes())
+    assert await move(world.store, grandchild, Signal.ABANDONED, [done], Changes())
     writer = await world.store.create(a_new_agent(role="writer", branch="squadron/w"), later(9))
     assert writer is not None
     assert (writer.predecessor, writer.branch, writer.id.attempt) == (None, "squadron/w", 2)
@@ -106,14 +107,14 @@ async def test_a_child_that_goes_on_is_run_by_its_parent_again(world: World) -> 
     parent = await world.an_active()
     child = await world.store.create(a_new_child(parent), later(2))
     assert child is not None
-    active = await world.store.begin_segment(child.id, 0, "worker-1", later(3))
+    active = await begin(world.store, child.id, 0, "worker-1", later(3))
     assert active is not None
     before = world.queued()
     slept = Slept(at=later(4), waits_for=Waits.ANSWER, blocked_by=(), reason="asked")
-    asleep = await world.store.move(active, Signal.WAITS, [slept], Changes())
+    asleep = await move(world.store, active, Signal.WAITS, [slept], Changes())
     assert asleep is not None
     woken = Woken(at=later(5), why="answered", by="ada")
-    queued = await world.store.move(asleep, Signal.WOKEN, [woken], Changes())
+    queued = await move(world.store, asleep, Signal.WOKEN, [woken], Changes())
     assert queued is not None
     assert (queued.state, queued.segment) == (State.QUEUED, 1)
     assert world.queued() == before

@@ -16,6 +16,7 @@ from app.core.agents.events import ModelCalled
 from app.core.money import nanousd
 from app.ports import CostsBy, Repository
 from tests.contract.store_support import World, a_new_agent
+from tests.support.moves import begin
 
 NOW = datetime.now(UTC)
 
@@ -40,7 +41,7 @@ def work(world: World, repository: str, issue: int, role: str, by: str, *calls: 
         )
         created = await store.create(new, NOW)
         assert created is not None
-        assert await store.begin_segment(created.id, 0, "worker-1", NOW) is not None
+        assert await begin(store, created.id, 0, "worker-1", NOW) is not None
         assert await store.append(created.id, 0, 3, calls)
         return str(created.id)
 

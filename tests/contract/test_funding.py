@@ -11,9 +11,10 @@ from app.core.agents.events import Created, ModelCalled
 from app.core.agents.lifecycle import Signal, State
 from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Balance, Insufficient
-from app.ports import Changes, Cost, CostsBy, Funding
+from app.ports import Cost, CostsBy, Funding
 from tests.contract.crowd_support import DAY, NOON
 from tests.contract.store_support import OutOfOrder, World, a_new_agent, later
+from tests.support.moves import Changes, begin, move
 
 
 def an_account(key: str, most: int) -> Account:
@@ -120,7 +121,7 @@ async def test_costs_are_put_down_to_whom_they_belong(world: World, ledger: SqlL
         new = replace(a_new_agent(issue, role), started_by=by)
         created = await store.create(new, NOON)
         assert created is not None
-        active = await store.begin_segment(created.id, 0, "worker-1", later(1))
+        active = await begin(store, created.id, 0, "worker-1", later(1))
         assert active is not None
         half = len(calls) // 2
         assert await store.append(created.id, 0, 3, calls[:half])
@@ -187,7 +188,7 @@ async def test_a_call_is_counted_with_its_event_and_only_once(
     )
     assert await world.store.append(active.id, 0, 3, [called])
     assert not await world.store.append(active.id, 0, 3, [called])
-    assert await world.store.move(active, Signal.TAKEN_AWAY, [called], Changes())
+    assert await move(world.store, active, Signal.ABANDONED, [called], Changes())
     assert await ledger.costs(CostsBy.MODEL) == [
         Cost("m\N{REPLACEMENT CHARACTER}", 18, 0, 0, 6_000_000_000, 2, 1)
     ]

@@ -27,7 +27,7 @@ from app.core.agents.stops import Layer
 from app.core.breaker.clocks import overdue
 from app.core.breaker.verdict import Answer, Verdict, usage
 from app.core.limits import CATALOGUE, Action, LimitName, Limits, Trips
-from app.ports import Changes, ToolResult
+from app.ports import ToolResult
 from tests.contract.store_support import World, later
 from tests.core.strategies import only
 from tests.support.hook import (
@@ -37,6 +37,7 @@ from tests.support.hook import (
     Start,
     count,
 )
+from tests.support.moves import Changes, move
 
 MISSING = ToolResult(ok=False, exit_code=1, output="cat: notes: No such file or directory")
 
@@ -206,7 +207,7 @@ async def test_a_sleep_that_has_reached_its_maximum_is_seen_in_the_stored_log(
     hook = await start(only(max_sleep_duration=3_600))
     asleep = Slept(at=later(10), waits_for=Waits.BLOCKER, blocked_by=(7,), reason="Needs #7.")
     changes = Changes(waits_for=Waits.BLOCKER, blocked_by=(7,))
-    assert await world.store.move(hook.agent, Signal.WAITS, [asleep], changes)
+    assert await move(world.store, hook.agent, Signal.WAITS, [asleep], changes)
     sleeper = await world.store.agent(hook.agent.id)
     assert sleeper is not None
     counters = await hook.stored()

@@ -32,11 +32,12 @@ from app.core.agents.stops import Layer
 from app.core.breaker.clocks import overdue
 from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import CATALOGUE, LimitName, Trips
-from app.ports import Changes, ToolResult
+from app.ports import ToolResult
 from tests.contract.store_support import World, later
 from tests.contract.test_hook_crowds import CROWDS, asks_to_plan
 from tests.core.strategies import only
 from tests.support.hook import WENT_WELL, Hook, Start, count
+from tests.support.moves import Changes, move
 
 CROWD = 300
 WORKERS = 30
@@ -234,7 +235,7 @@ async def test_a_sleep_that_many_passes_find_too_long_is_ended_by_one(
     hook = await start(only(max_sleep_duration=3_600))
     asleep = Slept(at=later(10), waits_for=Waits.ANSWER, blocked_by=(), reason="Which way?")
     changes = Changes(waits_for=Waits.ANSWER)
-    assert await world.store.move(hook.agent, Signal.WAITS, [asleep], changes)
+    assert await move(world.store, hook.agent, Signal.WAITS, [asleep], changes)
 
     async def looks(store: SqlStore, at: datetime) -> bool:
         """One pass; whether it has ended the agent."""
@@ -244,7 +245,7 @@ async def test_a_sleep_that_many_passes_find_too_long_is_ended_by_one(
         if trip is None:
             return False
         ended = [Tripped(at=at, trip=trip)]
-        return await store.move(sleeper, Signal.TRIPPED, ended, Changes(stop=trip)) is not None
+        return await move(store, sleeper, Signal.TRIPPED, ended, Changes(stop=trip)) is not None
 
     for seconds, ended in ((3_599.999, 0), (3_600, 1), (7_200, 0)):
         at = later(10 + seconds)

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.adapters.store.registry import Move, move
+from app.adapters.store import registry
 from app.core.agents.agent import AgentId
 from app.core.agents.counters import Counters, after, fold
 from app.core.agents.events import (
@@ -24,9 +24,9 @@ from app.core.agents.events import (
 )
 from app.core.agents.lifecycle import Signal
 from app.core.limits import LimitName
-from app.ports import Changes
 from tests.contract.store_support import NOON, World, a_new_agent, later
 from tests.contract.test_store_codec import KINDS, values
+from tests.support.moves import Changes, begin, change, move
 
 TICK = Ticked(at=later(2))
 TURN = TurnAsked(at=later(3))
@@ -52,7 +52,7 @@ async def test_whoever_was_superseded_appends_nothing(world: World) -> None:
 async def test_nothing_is_appended_once_the_agent_has_moved(world: World) -> None:
     active = await world.an_active()
     done = Finished(at=later(9), why="issue closed")
-    assert await world.store.move(active, Signal.TAKEN_AWAY, [done], Changes())
+    assert await move(world.store, active, Signal.ABANDONED, [done], Changes())
     assert not await world.store.append(active.id, 0, 4, [TURN])
 
 
@@ -139,7 +139,7 @@ async def test_two_processes_with_many_agents_do_not_stand_in_each_others_way(
     states = [await world.store.agent(agent) for agent in agents]
     moved = await asyncio.gather(
         *(
-            store.move(agent, Signal.TAKEN_AWAY, [done], Changes())
+            move(store, agent, Signal.ABANDONED, [done], Changes())
             for store, order in zip(world.stores, (states, states[::-1]), strict=True)
             for agent in order
             if agent is not None
@@ -151,7 +151,7 @@ async def test_two_processes_with_many_agents_do_not_stand_in_each_others_way(
 async def test_an_append_waits_for_a_move_that_is_about_to_commit(world: World) -> None:
     active = await world.an_active()
     done = Finished(at=later(9), why="issue closed")
-    step = Move.of(active, Signal.TAKEN_AWAY, [done], Changes(), [])
+    step = change(active, Signal.ABANDONED, [done], Changes())
     asked = threading.Event()
 
     def ask(*_: object) -> None:
@@ -160,7 +160,7 @@ async def test_an_append_waits_for_a_move_that_is_about_to_commit(world: World) 
     with world.engine.connect() as other_process:
         if world.engine.dialect.name == "sqlite":
             other_process.exec_driver_sql("BEGIN IMMEDIATE")
-        assert move(other_process, world.enqueue, step) is not None
+        assert registry.move(other_process, world.enqueue, step) is not None
         sa.event.listen(world.engine, "before_cursor_execute", ask)
         appending = asyncio.create_task(world.store.append(active.id, 0, 3, [TURN]))
         assert await asyncio.to_thread(asked.wait, 30)
@@ -181,10 +181,10 @@ async def test_warnings_of_an_hour_are_counted_by_role(world: World) -> None:
         assert await world.store.append(agent.id, 0, 3, events)
     [_, ended, _] = await world.store.agents()
     done = Finished(at=later(102), why="merged")
-    assert await world.store.move(ended, Signal.FINISHED, [done], Changes())
+    assert await move(world.store, ended, Signal.FINISHED, [done], Changes())
     planner = await world.store.create(a_new_agent(4, "planner"), NOON)
     assert planner is not None
-    assert await world.store.begin_segment(planner.id, 0, "worker-1", later(1))
+    assert await begin(world.store, planner.id, 0, "worker-1", later(1))
     assert await world.store.append(planner.id, 0, 3, [past])
     await world.an_active(5)  # whom nothing has warned
     assert await world.store.warnings(later(100)) == {"bug-fix": 3, "planner": 1}

@@ -6,8 +6,8 @@ from datetime import timedelta
 from app.core.agents.events import HeldUp, Waits
 from app.core.agents.lifecycle import Signal, State
 from app.core.rules.outages import Outage, ProviderFailure
-from app.ports import Changes
 from tests.contract.store_support import NOON, World, later
+from tests.support.moves import Changes, begin, move
 
 DOWN = ProviderFailure("openai", "it answered with HTTP status 503")
 PAUSE = timedelta(seconds=5)
@@ -69,9 +69,9 @@ async def test_who_waits_for_one_says_so_until_its_segment_begins(world: World) 
     changes = Changes(
         waits_for=Waits.PROVIDER, retry_at=later(7), missing_provider="openai", pause_seconds=5
     )
-    held = await world.store.move(agent, Signal.INTERRUPTED, [told], changes)
+    held = await move(world.store, agent, Signal.INTERRUPTED, [told], changes)
     assert held is not None and held.state is State.QUEUED
     assert (held.retry_at, held.missing_provider) == (later(7), "openai")
-    begun = await world.store.begin_segment(held.id, held.segment, "worker-1", later(8))
+    begun = await begin(world.store, held.id, held.segment, "worker-1", later(8))
     assert begun is not None and begun.state is State.ACTIVE
     assert (begun.retry_at, begun.missing_provider, begun.waits_for) == (None, None, None)

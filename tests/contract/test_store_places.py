@@ -11,8 +11,9 @@ from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Balance
 from app.core.github.comment_kinds import CommentKind
 from app.core.rules.brakes import Brake, Place
-from app.ports import Changes, Funding, HeardCommands, Look, Repository, StartRefused
+from app.ports import Funding, HeardCommands, Look, Repository, StartRefused
 from tests.contract.store_support import NOON, World, a_new_agent, later
+from tests.support.moves import Changes, begin, move
 
 ID = a_new_agent().repository_id
 BEFORE, AFTER = Repository("octo/demo", 77), Repository("acme/shop", 78)
@@ -58,11 +59,11 @@ async def test_another_repository_of_the_old_name_has_ids_of_its_own(world: Worl
 
 async def test_a_successor_has_the_new_name(world: World) -> None:
     agent = await an_agent(world)
-    active = await world.store.begin_segment(agent.id, 0, "worker-1", later(1))
+    active = await begin(world.store, agent.id, 0, "worker-1", later(1))
     assert active is not None
     await world.store.follow(ID, AFTER, NOON)
     ended = Finished(at=later(2), why="done")
-    assert await world.store.move(active, Signal.FINISHED, [ended], Changes())
+    assert await move(world.store, active, Signal.FINISHED, [ended], Changes())
     heir = await world.store.create(replace(a_new_agent(), repository=AFTER), NOON)
     assert heir is not None
     assert heir.id == AgentId("acme/shop", 12, "bug-fix", 2)

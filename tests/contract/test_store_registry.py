@@ -21,10 +21,14 @@ from app.core.agents.events import (
     Woken,
 )
 from app.core.agents.lifecycle import ImpossibleTransition, Signal, State
+from app.core.agents.steps import Cancel, TakeAway
 from app.core.agents.stops import Layer, Trip
+from app.core.agents.transition import transition
+from app.core.agents.work import KeptWork
 from app.core.limits import LimitName
-from app.ports import Changes, Work
+from app.ports import Work
 from tests.contract.store_support import NOON, OutOfOrder, World, a_new_agent, later
+from tests.support.moves import Changes, begin, move
 
 SLEPT = Slept(at=later(10), waits_for=Waits.BLOCKER, blocked_by=(3, 4), reason="needs #3, #4")
 WOKEN = Woken(at=later(20), why="#3 and #4 are closed", by="squadron")
@@ -41,15 +45,15 @@ TRIPPED = Tripped(at=later(30), trip=TRIP)
 
 async def sleep(world: World, agent: Agent) -> Agent | None:
     changes = Changes(waits_for=Waits.BLOCKER, blocked_by=(3, 4), summary="half done")
-    return await world.store.move(agent, Signal.WAITS, [SLEPT], changes)
+    return await move(world.store, agent, Signal.WAITS, [SLEPT], changes)
 
 
 async def wake(world: World, agent: Agent) -> Agent | None:
-    return await world.store.move(agent, Signal.WOKEN, [WOKEN], Changes())
+    return await move(world.store, agent, Signal.WOKEN, [WOKEN], Changes())
 
 
 async def trip(world: World, agent: Agent) -> Agent | None:
-    return await world.store.move(agent, Signal.TRIPPED, [TRIPPED], Changes(stop=TRIP))
+    return await move(world.store, agent, Signal.TRIPPED, [TRIPPED], Changes(stop=TRIP))
 
 
 # --- creation --------------------------------------------------------------------------------
@@ -128,11 +132,11 @@ async def test_text_of_strangers_is_stored_whatever_it_holds(world: World) -> No
     assert created is not None
     assert created.assignment.task.body == "half a \N{REPLACEMENT CHARACTER} pair"
     assert created.started_by == "\N{REPLACEMENT CHARACTER}"
-    begun = await world.store.begin_segment(created.id, 0, "worker-1", NOON)
+    begun = await begin(world.store, created.id, 0, "worker-1", NOON)
     assert begun is not None
     ended = SegmentEnded(at=NOON, why="nul \0 and \ud83d")
     changes = Changes(summary="nul \0 and \ud83d")
-    moved = await world.store.move(begun, Signal.INTERRUPTED, [ended], changes)
+    moved = await move(world.store, begun, Signal.INTERRUPTED, [ended], changes)
     assert moved is not None
     assert moved.summary == "nul \N{REPLACEMENT CHARACTER} and \N{REPLACEMENT CHARACTER}"
 
@@ -147,7 +151,7 @@ async def test_a_segment_begins_and_begins_again_after_a_death(world: World) -> 
         "worker-1",
         1,
     )
-    again = await world.store.begin_segment(active.id, 0, "worker-2", later(5))
+    again = await begin(world.store, active.id, 0, "worker-2", later(5))
     assert again is not None
     assert (again.worker, again.segment_attempts, again.updated_at) == ("worker-2", 2, later(5))
     assert (await world.store.log(active.id))[1:] == [
@@ -158,13 +162,13 @@ async def test_a_segment_begins_and_begins_again_after_a_death(world: World) -> 
 
 async def test_a_segment_that_is_over_does_not_begin(world: World) -> None:
     active = await world.an_active()
-    assert await world.store.begin_segment(active.id, 1, "worker-1", later(5)) is None
+    assert await begin(world.store, active.id, 1, "worker-1", later(5)) is None
     asleep = await sleep(world, active)
     assert asleep is not None
-    assert await world.store.begin_segment(active.id, 0, "worker-1", later(11)) is None
+    assert await begin(world.store, active.id, 0, "worker-1", later(11)) is None
     assert await wake(world, asleep) is not None
-    assert await world.store.begin_segment(active.id, 0, "worker-1", later(21)) is None
-    assert await world.store.begin_segment(active.id, 1, "worker-1", later(22)) is not None
+    assert await begin(world.store, active.id, 0, "worker-1", later(21)) is None
+    assert await begin(world.store, active.id, 1, "worker-1", later(22)) is not None
     assert len(await world.store.log(active.id)) == 5
 
 
@@ -177,7 +181,7 @@ async def test_a_repeated_move_of_an_old_segment_misses(world: World) -> None:
     asleep = await sleep(world, first)
     assert asleep is not None
     assert await wake(world, asleep) is not None
-    second = await world.store.begin_segment(first.id, 1, "worker-1", later(21))
+    second = await begin(world.store, first.id, 1, "worker-1", later(21))
     assert second is not None
 
     assert await sleep(world, first) is None
@@ -214,7 +218,7 @@ async def test_of_two_who_see_the_same_only_one_moves(world: World) -> None:
     active = await world.an_active()
     moved = await asyncio.gather(
         *(
-            store.move(active, Signal.TRIPPED, [TRIPPED], Changes(stop=TRIP))
+            move(store, active, Signal.TRIPPED, [TRIPPED], Changes(stop=TRIP))
             for store in world.stores * 8
         ),
         sleep(world, active),
@@ -231,54 +235,70 @@ async def test_what_follows_is_enqueued_only_with_the_move(world: World) -> None
 
     world.queue_is_broken = True
     with pytest.raises(OutOfOrder):
-        await world.store.move(active, Signal.TAKEN_AWAY, [done], Changes(), follow)
+        await move(world.store, active, Signal.ABANDONED, [done], Changes(), follow)
     assert await world.store.agent(active.id) == active
     assert len(await world.store.log(active.id)) == 2
     world.queue_is_broken = False
 
     stale = replace(active, segment=3)
-    assert await world.store.move(stale, Signal.TAKEN_AWAY, [done], Changes(), follow) is None
+    assert await move(world.store, stale, Signal.ABANDONED, [done], Changes(), follow) is None
     assert world.queued() == before
 
-    assert await world.store.move(active, Signal.TAKEN_AWAY, [done], Changes(), follow)
+    assert await move(world.store, active, Signal.ABANDONED, [done], Changes(), follow)
     assert set(world.queued()) == {*before, follow[0].id}
+
+
+async def take_away(world: World, agent: Agent, said: str = "") -> Agent | None:
+    step = TakeAway("#12 was closed.", said)
+    return await world.store.move(transition(agent, step, None, later(30)))
 
 
 async def test_who_was_taken_away_goes_nowhere_but_to_the_end(world: World) -> None:
     active = await world.an_active()
-    told = TakenAway(at=later(30), why="#12 was closed.", said="comment 7")
-    taken = await world.store.take_away(active, told)
-    assert taken == replace(active, taken_away_at=later(30))
-    assert (await world.store.log(active.id))[-1] == told
-    assert await world.store.take_away(taken, told) is None, "it is marked already"
+    taken = await take_away(world, active, "comment 7")
+    assert taken == replace(
+        active, state=State.STOPPING, taken_away_at=later(30), updated_at=later(30)
+    )
+    assert taken.worker == "worker-1", "what it runs is still there"
+    [*_, told] = await world.store.log(active.id)
+    assert told == TakenAway(at=later(30), why="#12 was closed.", said="comment 7")
+    assert await take_away(world, active) is None, "it is marked already"
 
     late = SegmentEnded(at=later(31), why="it goes on")
     assert not await world.store.append(active.id, active.segment, 3, [late])
     assert not await world.store.append(active.id, active.segment, 4, [late]), "nobody writes there"
-    assert await world.store.begin_segment(active.id, active.segment, "worker-2", later(32)) is None
+    assert await begin(world.store, active.id, active.segment, "worker-2", later(32)) is None
     assert await sleep(world, active) is None
-    assert await trip(world, taken) is None
-    assert await world.store.move(taken, Signal.INTERRUPTED, [late], Changes()) is None
+    assert await trip(world, active) is None
+    assert await move(world.store, active, Signal.INTERRUPTED, [late]) is None
     assert await world.store.agent(active.id) == taken
 
-    done = Finished(at=later(40), why=told.why)
-    cancelled = await world.store.move(taken, Signal.TAKEN_AWAY, [done], Changes(sha="a" * 40))
-    assert cancelled is not None and cancelled.state is State.CANCELLED
+    kept = KeptWork("a" * 40, is_pushed=True)
+    cancelled = await world.store.move(transition(taken, Cancel(told), kept, later(40)))
+    assert cancelled is not None
+    assert (cancelled.state, cancelled.sha) == (State.CANCELLED, "a" * 40)
 
 
 async def test_who_sleeps_or_waits_in_the_queue_is_taken_away_as_well(world: World) -> None:
     asleep = await sleep(world, await world.an_active())
     assert asleep is not None
-    told = TakenAway(at=later(30), why="#12 was closed.")
-    stale = replace(asleep, segment=asleep.segment + 1)
-    assert await world.store.take_away(stale, told) is None
-    assert await world.store.take_away(asleep, told) is not None
+    assert await take_away(world, replace(asleep, segment=asleep.segment + 1)) is None
+    assert await take_away(world, asleep) is not None
     assert await wake(world, asleep) is None
 
     queued = await world.store.create(a_new_agent(issue=13), NOON)
     assert queued is not None
-    assert await world.store.take_away(queued, told) is not None
-    assert await world.store.begin_segment(queued.id, 0, "worker-1", later(31)) is None
+    assert await take_away(world, queued) is not None
+    assert await begin(world.store, queued.id, 0, "worker-1", later(31)) is None
+
+
+async def test_an_attempt_that_was_taken_over_moves_nothing(world: World) -> None:
+    first = await world.an_active()
+    second = await begin(world.store, first.id, 0, "worker-2", later(5))
+    assert second is not None
+    assert await sleep(world, first) is None
+    assert await world.store.agent(first.id) == second
+    assert await sleep(world, second) is not None
 
 
 async def test_an_impossible_move_changes_nothing(world: World) -> None:
@@ -296,17 +316,17 @@ async def test_an_impossible_move_changes_nothing(world: World) -> None:
 async def test_a_move_needs_an_event(world: World) -> None:
     active = await world.an_active()
     with pytest.raises(ValueError, match="event"):
-        await world.store.move(active, Signal.TRIPPED, [], Changes())
+        await move(world.store, active, Signal.TRIPPED, [], Changes())
     assert await world.store.agent(active.id) == active
 
 
 async def test_a_move_carries_its_facts_and_tokens(world: World) -> None:
     active = await world.an_active()
     called = ModelCalled(at=later(2), model="m", input_tokens=3_000_000_000, output_tokens=7)
-    changes = Changes(sha="b" * 40, base_sha="a" * 40, pull_request=99, stop=TRIP)
-    tripped = await world.store.move(active, Signal.TRIPPED, [called, TRIPPED], changes)
+    changes = Changes(sha="b" * 40, stop=TRIP)
+    tripped = await move(world.store, active, Signal.TRIPPED, [called, TRIPPED], changes)
     assert tripped is not None
-    assert (tripped.sha, tripped.base_sha, tripped.pull_request) == ("b" * 40, "a" * 40, 99)
+    assert (tripped.sha, tripped.base_sha, tripped.pull_request) == ("b" * 40, None, None)
     assert (tripped.input_tokens, tripped.output_tokens) == (3_000_000_000, 7)
     assert (tripped.trip, tripped.worker, tripped.updated_at) == (TRIP, None, TRIPPED.at)
     assert await world.store.agent(tripped.id) == tripped

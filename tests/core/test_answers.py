@@ -37,7 +37,7 @@ def test_a_command_that_cannot_be_obeyed_says_why() -> None:
         "`bug-fix` does not sleep, it is active. Nothing was changed."
     )
     assert not_ended_words(WORKS) == "`bug-fix` has not ended, it is active. Nothing was changed."
-    assert not_ended_words(row(State.ACTIVE, taken_away_at=START)) == (
+    assert not_ended_words(row(State.STOPPING, taken_away_at=START)) == (
         "`bug-fix` is being stopped, and its work is still being kept. Nothing was changed: say it"
         " again when it has ended."
     )

@@ -58,18 +58,13 @@ def test_the_buttons_of_each_state(state: State) -> None:
         State.ESCALATED: ["retry"],
         State.COMPLETED: [],
         State.CANCELLED: [],
+        State.STOPPING: [],
     }[state]
     agent = row(state)
     shown = buttons(agent, held(CALLS))
     assert [button.identifier for button in shown] == expected
     for button in shown:
         assert command_of(button.identifier, agent, held(CALLS)) is not None
-
-
-@pytest.mark.parametrize("state", State)
-def test_who_is_being_stopped_has_no_buttons(state: State) -> None:
-    agent, before = row(state, taken_away_at=START), row(state)
-    assert buttons(agent, held(CALLS)) == (buttons(before, held(CALLS)) if before.is_final else ())
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from app.core.agents.lifecycle import (
     ImpossibleTransition,
     Signal,
     State,
-    next_segment,
     target,
 )
 from tests.core.strategies import EXAMPLES
@@ -23,23 +22,30 @@ DIAGRAM = """
     QUEUED    interrupted  QUEUED
     QUEUED    finished     COMPLETED
     QUEUED    tripped      ESCALATED
-    QUEUED    taken_away   CANCELLED
+    QUEUED    taken_away   STOPPING
+    QUEUED    abandoned    CANCELLED
+    ACTIVE    started      ACTIVE
     ACTIVE    interrupted  QUEUED
     ACTIVE    waits        SLEEPING
     ACTIVE    needs_raise  PAUSED
     ACTIVE    finished     COMPLETED
     ACTIVE    tripped      ESCALATED
-    ACTIVE    taken_away   CANCELLED
+    ACTIVE    taken_away   STOPPING
+    ACTIVE    abandoned    CANCELLED
     SLEEPING  woken        QUEUED
     SLEEPING  finished     COMPLETED
     SLEEPING  tripped      ESCALATED
-    SLEEPING  taken_away   CANCELLED
+    SLEEPING  taken_away   STOPPING
+    SLEEPING  abandoned    CANCELLED
     PAUSED    raised       QUEUED
     PAUSED    finished     COMPLETED
     PAUSED    tripped      ESCALATED
-    PAUSED    taken_away   CANCELLED
+    PAUSED    taken_away   STOPPING
+    PAUSED    abandoned    CANCELLED
+    STOPPING  stopped      CANCELLED
 """
-"""docs/design.md, States; besides, a segment that was drained or lost is queued anew."""
+"""docs/design.md, States; besides, a segment that was drained or lost is queued anew, and one that
+died begins once more."""
 
 ALLOWED = {
     (State(source), Signal(signal)): State(reached)
@@ -68,30 +74,15 @@ def test_nothing_leaves_a_final_state() -> None:
     assert set(State) == FINAL | LIVE and not FINAL & LIVE
 
 
-@pytest.mark.parametrize(("source", "signal"), list(ALLOWED))
-def test_a_new_segment_begins_whenever_an_agent_is_queued_again(
-    source: State, signal: Signal
-) -> None:
-    queued = ALLOWED[source, signal] is State.QUEUED
-    assert next_segment(source, signal) == (1 if queued else 0)
-
-
-def test_an_impossible_move_has_no_next_segment() -> None:
-    with pytest.raises(ImpossibleTransition):
-        next_segment(State.COMPLETED, Signal.WOKEN)
-
-
 @EXAMPLES
 @given(st.lists(st.sampled_from(list(Signal)), max_size=40))
 def test_no_series_of_signals_reaches_a_second_final_state(signals: list[Signal]) -> None:
-    state, segment, finals = State.QUEUED, 0, []
+    state, finals = State.QUEUED, []
     for signal in signals:
         try:
-            segment += next_segment(state, signal)
             state = target(state, signal)
         except ImpossibleTransition:
             continue
         if state in FINAL:
             finals.append(state)
     assert len(finals) <= 1
-    assert segment <= len(signals)

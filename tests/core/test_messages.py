@@ -36,7 +36,7 @@ from tests.core.wording import LIMITS, RUNS, SHA, SUMMARY, TRIP, kept, row, seen
         (row(State.QUEUED), "Waiting for a worker."),
         (row(State.ACTIVE), "Working."),
         (
-            row(State.ACTIVE, taken_away_at=START),
+            row(State.STOPPING, taken_away_at=START),
             "Stopping: it is cancelled as soon as its work is kept.",
         ),
         (row(State.PAUSED), "Paused: a human is asked."),

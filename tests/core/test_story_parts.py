@@ -311,6 +311,7 @@ def test_what_to_do_about_a_stop_depends_on_what_there_is() -> None:
         (State.SLEEPING, Waits.REVIEW, ["Review"]),
         (State.SLEEPING, Waits.ANSWER, ["Answer"]),
         (State.ACTIVE, None, []),
+        (State.STOPPING, None, []),
         (State.COMPLETED, None, []),
     ],
 )
@@ -319,7 +320,6 @@ def test_who_waits_says_for_what(
 ) -> None:
     who = agent(state, waits_for=waits_for, limits=Limits())
     assert advice(replace(who, pull_request=20)) == first_word
-    assert advice(replace(who, pull_request=20, taken_away_at=START)) == []
 
 
 @pytest.mark.parametrize(

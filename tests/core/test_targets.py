@@ -68,7 +68,7 @@ def test_each_command_means_who_is_there_when_its_turn_comes() -> None:
 
 
 def test_who_is_being_stopped_is_meant_by_a_retry_and_by_no_other_stop() -> None:
-    stopping, other = one("docs", taken_away_at=START), one("tests")
+    stopping, other = one("docs", state=State.STOPPING), one("tests")
     assert targets([stopping, other], [Retry()]) == [stopping]
     assert targets([stopping, other], [Stop()]) == [other]
 

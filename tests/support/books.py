@@ -23,9 +23,10 @@ from app.core.agents.lifecycle import Signal
 from app.core.budgets.budgets import Account, Budget, Started, accounts, window_start
 from app.core.budgets.ledger import Balance, Reserved
 from app.core.budgets.rates import HOUR
-from app.ports import Changes, WaitingStart
+from app.ports import WaitingStart
 from app.scripted.script import Answer
 from app.scripted.usage import input_tokens, output_tokens
+from tests.support.moves import move
 from tests.support.people import Task
 from tests.support.squad import Squad
 
@@ -109,13 +110,13 @@ class Books:
     def end_untold(self, agent: AgentId, events: Sequence[AgentEvent]) -> None:
         """Cancel an agent as a process does that dies before it can tell the ledger."""
 
-        async def move() -> None:
+        async def end() -> None:
             store = SqlStore(self._engine, self._writer, _refuse)
             present = await store.agent(agent)
             assert present is not None
-            assert await store.move(present, Signal.TAKEN_AWAY, events, Changes())
+            assert await move(store, present, Signal.ABANDONED, events)
 
-        asyncio.run(move())
+        asyncio.run(end())
 
     def costs(self, *options: str) -> str:
         """What `squadron costs` prints."""

@@ -28,6 +28,7 @@ from app.ports import CheckoutOrder, ModelRequest, ModelUsage, ToolCall, ToolRes
 from app.services.segment.gate import BreakerGate
 from tests.contract.git_remote import REPOSITORY, serving, workspaces
 from tests.contract.store_support import NOON, World, a_new_agent
+from tests.support.moves import begin
 from tests.twins.clock import TurnedClock
 
 MODEL = "openai:scripted"
@@ -74,8 +75,8 @@ class Hook:
     async def dies_and_starts_again(self, dead_seconds: float = 1_000) -> None:
         """`kill -9`: all that was in memory is gone, and so long nobody worked."""
         self.waits(dead_seconds)
-        agent = await self._world.store.begin_segment(
-            self.agent.id, self.agent.segment, "worker-2", self.clock.now()
+        agent = await begin(
+            self._world.store, self.agent.id, self.agent.segment, "worker-2", self.clock.now()
         )
         assert agent is not None
         self.agent = agent
@@ -232,7 +233,7 @@ def starting(world: World, clone: Clone) -> Start:
         new = replace(new, assignment=replace(new.assignment, limits=limits))
         created = await world.store.create(new, NOON)
         assert created is not None
-        agent = await world.store.begin_segment(created.id, 0, "worker-1", NOON)
+        agent = await begin(world.store, created.id, 0, "worker-1", NOON)
         assert agent is not None
         hook = Hook(world, TurnedClock(NOON), agent, *clone)
         await hook.starts()

@@ -37,8 +37,9 @@ from app.core.agents.events import (
 from app.core.agents.lifecycle import LIVE, Signal, State
 from app.core.agents.stops import Layer, Trip
 from app.core.limits import LimitName
-from app.ports import Changes, Work, WorkKind
+from app.ports import Work, WorkKind
 from tests.contract.store_support import a_new_agent
+from tests.support.moves import Changes, begin, move
 
 MOST_SECONDS = 600.0
 """Far more than all of them take: each move is a commit, and a busy disk is slow at those."""
@@ -72,7 +73,7 @@ class Lives:
 
     async def _live(self, work: Work) -> None:
         agent_id = AgentId.parse(work.subject)
-        agent = await self.store.begin_segment(agent_id, work.segment, "w", self.clock.now())
+        agent = await begin(self.store, agent_id, work.segment, "w", self.clock.now())
         if agent is None:
             return
         if agent.id.issue >= FIRST_OF_THE_LAST:
@@ -96,7 +97,7 @@ class Lives:
             case "dies":
                 ended = SegmentEnded(at=self.clock.now(), why="died", died=True)
                 later = Changes(pause_seconds=PAUSE_SECONDS)
-                await self.store.move(agent, Signal.INTERRUPTED, [ended], later)
+                await move(self.store, agent, Signal.INTERRUPTED, [ended], later)
             case _:
                 await self._ends(agent, Signal.FINISHED)
         if person is not None:
@@ -105,7 +106,7 @@ class Lives:
     async def _takes_away(self, agent: Agent, part: float) -> None:
         """A person, at about the same moment."""
         await asyncio.sleep(part * LONGEST_SECONDS)
-        await self._ends(agent, Signal.TAKEN_AWAY)
+        await self._ends(agent, Signal.ABANDONED)
 
     async def _ends(self, agent: Agent, signal: Signal) -> None:
         """As whoever comes first has it."""
@@ -122,7 +123,7 @@ class Lives:
             )
             event = Tripped(at=now, trip=trip)
         ended = SegmentEnded(at=now, why="end")
-        await self.store.move(agent, signal, [event, ended], Changes(stop=trip))
+        await move(self.store, agent, signal, [event, ended], Changes(stop=trip))
 
     async def _sleeps(self, agent: Agent) -> None:
         """For a moment, without a slot: whoever wakes it does so later."""
@@ -130,7 +131,7 @@ class Lives:
         slept = Slept(at=now, waits_for=Waits.ANSWER, blocked_by=(), reason="a question")
         ended = SegmentEnded(at=now, why="sleeps")
         changes = Changes(waits_for=Waits.ANSWER)
-        await self.store.move(agent, Signal.WAITS, [ended, slept], changes)
+        await move(self.store, agent, Signal.WAITS, [ended, slept], changes)
 
     async def people(self) -> None:
         """Wake who sleeps, now and then take away who still waits in the queue."""
@@ -139,12 +140,12 @@ class Lives:
             await asyncio.sleep(PAUSE_SECONDS)
             for agent in await self.store.agents(states=frozenset({State.SLEEPING})):
                 woken = Woken(at=self.clock.now(), why="an answer", by="maria")
-                await self.store.move(agent, Signal.WOKEN, [woken], Changes())
+                await move(self.store, agent, Signal.WOKEN, [woken], Changes())
             if number % 10 == 0:
                 queued = await self.store.agents(states=frozenset({State.QUEUED}))
                 for agent in chance.sample(list(queued), min(5, len(queued))):
                     if agent.id.issue < FIRST_OF_THE_LAST:
-                        await self._ends(agent, Signal.TAKEN_AWAY)
+                        await self._ends(agent, Signal.ABANDONED)
 
     def _note(self, what: str, work: Work) -> None:
         self.log.write(f"{what} {work.id}\n")

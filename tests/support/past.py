@@ -16,8 +16,9 @@ from app.core.agents.events import AgentEvent, Finished, ToolAsked, ToolEnded, T
 from app.core.agents.lifecycle import Signal
 from app.core.breaker.verdict import decide
 from app.core.limits import Limits
-from app.ports import Changes, HeardCommands, Work
+from app.ports import HeardCommands, Work
 from tests.contract.store_support import NOON, a_new_agent
+from tests.support.moves import Changes, begin, move
 
 
 class Past:
@@ -42,7 +43,7 @@ class Past:
         assignment = replace(new.assignment, limits=limits or Limits())
         created = await self._store.create(replace(new, assignment=assignment), now)
         assert created is not None
-        agent = await self._store.begin_segment(created.id, 0, "worker-1", now)
+        agent = await begin(self._store, created.id, 0, "worker-1", now)
         assert agent is not None
         log = list(await self._store.log(agent.id))
         counters, events = fold(log), list[AgentEvent]()
@@ -68,7 +69,7 @@ class Past:
         signal = Signal.TRIPPED if trips else Signal.FINISHED
         end = Finished(at=now, why="done")
         changes = Changes(stop=trips[0] if trips else None, sha="5e1f" * 10)
-        assert await self._store.move(agent, signal, [end], changes) is not None
+        assert await move(self._store, agent, signal, [end], changes) is not None
 
     async def published(self, agent: AgentId, *effects: Effect) -> None:
         """What became of what was to be written on GitHub about it."""

@@ -14,9 +14,10 @@ from app.core.agents.lifecycle import Signal
 from app.core.agents.stops import Layer, Trip
 from app.core.limits import LimitName, Limits
 from app.core.rules.plan import EscalationRules
-from app.ports import Changes, NewAgent, Repository
+from app.ports import NewAgent, Repository
 from app.testruns import SuiteRules
 from tests.support.github import GitHub
+from tests.support.moves import Changes, begin, move
 from tests.support.squad import Squad
 
 
@@ -62,12 +63,13 @@ class Standing:
     ) -> None:
         now = datetime.now(UTC)
         created = await self._created(repository, issue, role, now)
-        active = await self._store.begin_segment(created.id, 0, "somebody", now)
+        active = await begin(self._store, created.id, 0, "somebody", now)
         assert active is not None
         slept = Slept(at=now, waits_for=waits_for, blocked_by=blocked_by, reason="Which?")
-        changes = Changes(waits_for=waits_for, blocked_by=blocked_by, pull_request=pull_request)
-        assert await self._store.move(active, Signal.WAITS, [slept], changes) is not None
+        changes = Changes(waits_for=waits_for, blocked_by=blocked_by)
+        assert await move(self._store, active, Signal.WAITS, [slept], changes) is not None
         if pull_request is not None:
+            await self._store.note_pull_request(created.id, pull_request)
             opened = Effect(EffectName.PULL_REQUEST, EffectState.DONE, number=pull_request)
             await self._store.save_effect(created.id, opened)
 
@@ -83,7 +85,7 @@ class Standing:
             reason="Enough.",
         )
         tripped, changes = Tripped(at=now, trip=trip), Changes(stop=trip)
-        assert await self._store.move(created, Signal.TRIPPED, [tripped], changes) is not None
+        assert await move(self._store, created, Signal.TRIPPED, [tripped], changes) is not None
         detail = {"at": (now - timedelta(hours=1)).isoformat()}
         told = Effect(EffectName.ISSUE, EffectState.DONE, number=escalation, detail=detail)
         await self._store.save_effect(created.id, told)

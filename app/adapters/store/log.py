@@ -128,7 +128,7 @@ _NO_TOKENS: Final = Tokens(0, 0)
 _AGENTS: Final = AGENTS.c.id.in_(sa.bindparam("agents", expanding=True))
 _RUNNING: Final = (
     sa.select(AGENTS.c.id, AGENTS.c.segment)
-    .where(_AGENTS, AGENTS.c.state == sa.bindparam("state"), AGENTS.c.taken_away_at.is_(None))
+    .where(_AGENTS, AGENTS.c.state == sa.bindparam("state"))
     .order_by(AGENTS.c.id)  # one order for all processes: no deadlock
     .with_for_update(key_share=True)
 )
@@ -156,8 +156,7 @@ def _rows(
 
 
 def _lock_running(connection: sa.Connection, agents: Sequence[str]) -> dict[str, int]:
-    """Segments of those agents that are ACTIVE and were not taken away. Their rows stay as they
-    are until the commit."""
+    """Segments of those agents that are ACTIVE. Their rows stay as they are until the commit."""
     found = connection.execute(_RUNNING, {"agents": agents, "state": State.ACTIVE.value})
     return {row.id: row.segment for row in found}
 

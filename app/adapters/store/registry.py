@@ -1,9 +1,9 @@
-"""The registry: rows of agents, changed by compare-and-set on (state, segment) only."""
+"""The registry: rows of agents, changed by compare-and-set on (state, segment, attempt) only."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import sqlalchemy as sa
 
@@ -17,9 +17,11 @@ from app.adapters.store.codec import (
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import AGENTS
 from app.core.agents.agent import Agent, AgentId
-from app.core.agents.events import AgentEvent, Created, Kept, SegmentStarted, TakenAway
-from app.core.agents.lifecycle import FINAL, Signal, State, next_segment, target
-from app.ports import Changes, NewAgent, StoreUnavailable, Work
+from app.core.agents.events import Created, Kept
+from app.core.agents.lifecycle import State
+from app.core.agents.stops import Failure, StopReason, Trip
+from app.core.agents.transition import Transition
+from app.ports import NewAgent, StoreUnavailable, Work
 
 Enqueue = Callable[[sa.Connection, Work], None]
 """Commits durable work together with the transaction of the connection."""
@@ -132,122 +134,40 @@ def _predecessor(connection: sa.Connection, post: str) -> sa.Row[str, str, str] 
     ).one_or_none()
 
 
-def begin_segment(
-    connection: sa.Connection, agent: AgentId, segment: int, worker: str, at: datetime
-) -> Agent | None:
-    """Make a queued segment ACTIVE, or an ACTIVE one again after a death; count the attempt. Who
-    was taken away does not begin."""
-    active = target(State.QUEUED, Signal.STARTED)
-    begun = _change(
-        connection,
-        sa.and_(
-            AGENTS.c.id == str(agent),
-            AGENTS.c.segment == segment,
-            AGENTS.c.state.in_([State.QUEUED.value, active.value]),
-            AGENTS.c.taken_away_at.is_(None),
-        ),
-        {
-            "state": active.value,
-            "waits_for": None,
-            "retry_at": None,
-            "missing_provider": None,
-            "worker": worker,
-            "segment_attempts": AGENTS.c.segment_attempts + 1,
-            "updated_at": at,
-        },
-    )
-    if begun is not None:
-        started = SegmentStarted(at=at, segment=segment, attempt=begun.segment_attempts)
-        log.add(connection, agent, segment, [started])
-    return begun
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A change of state, worked out before the database is asked."""
-
-    agent: Agent
-    """As the mover saw it."""
-    signal: Signal
-    events: Sequence[AgentEvent]
-    values: Mapping[str, Any]
-    work: Sequence[Work]
-
-    @classmethod
-    def of(
-        cls,
-        agent: Agent,
-        signal: Signal,
-        events: Sequence[AgentEvent],
-        changes: Changes,
-        follow: Sequence[Work],
-    ) -> Self:
-        """Raises `ImpossibleTransition`, and `ValueError` for a move that no event explains."""
-        if not events:
-            raise ValueError(f"{agent.id}: a change of state needs an event that explains it")
-        state = target(agent.state, signal)
-        segment = agent.segment + next_segment(agent.state, signal)
-        values = {
-            "state": state.value,
-            "segment": segment,
-            "updated_at": events[-1].at,
-            **_changed(changes),
-            **log.Tokens.of(events).columns,
-        }
-        if state is State.ACTIVE or state in FINAL:
-            values["waits_for"] = None
-        if state is not State.ACTIVE:
-            values["worker"] = None
-        if state in FINAL:
-            values["live_post"] = None
-        if segment != agent.segment:
-            values["segment_attempts"] = 0
-        work = list(follow)
-        if state is State.QUEUED and agent.parent is None:
-            work.append(Work.to_run(agent.id, segment, changes.pause_seconds))
-        return cls(agent, signal, events, values, work)
-
-
-def _changed(changes: Changes) -> dict[str, Any]:
-    """What is set anew at every move, and what only when it is given."""
-    given = {
-        "summary": changes.summary,
-        "sha": changes.sha,
-        "base_sha": changes.base_sha,
-        "pull_request": changes.pull_request,
-        "trip": None if changes.stop is None else encode_stop(changes.stop),
+def move(connection: sa.Connection, enqueue: Enqueue, change: Transition) -> Agent | None:
+    """Write the row, append and enqueue; None if the row is not as the mover saw it."""
+    before, after = change.before, change.after
+    told = {
+        "summary": (before.summary, after.summary),
+        "sha": (before.sha, after.sha),
+        "trip": (before.stop, after.stop),
     }
-    return {
-        "waits_for": None if changes.waits_for is None else changes.waits_for.value,
-        "retry_at": changes.retry_at,
-        "missing_provider": changes.missing_provider,
-        "blocked_by": encode_numbers(changes.blocked_by),
-        **{column: value for column, value in given.items() if value is not None},
+    values = {
+        "state": after.state.value,
+        "segment": after.segment,
+        "segment_attempts": after.segment_attempts,
+        "worker": after.worker,
+        "waits_for": None if after.waits_for is None else after.waits_for.value,
+        "blocked_by": encode_numbers(after.blocked_by),
+        "retry_at": after.retry_at,
+        "missing_provider": after.missing_provider,
+        "taken_away_at": after.taken_away_at,
+        "updated_at": after.updated_at,
+        **{name: _encoded(now) for name, (was, now) in told.items() if now != was},
+        **log.Tokens.of(change.events).columns,
     }
-
-
-def move(connection: sa.Connection, enqueue: Enqueue, step: Move) -> Agent | None:
-    """Change, append and enqueue; None if the row is not as the mover saw it, or the agent was
-    taken away and this is not its end."""
-    before, is_as_seen = step.agent, _as_seen(step.agent)
-    if step.signal is not Signal.TAKEN_AWAY:
-        is_as_seen = sa.and_(is_as_seen, AGENTS.c.taken_away_at.is_(None))
-    moved = _change(connection, is_as_seen, step.values)
-    if moved is not None:
-        log.add(connection, before.id, before.segment, step.events)
-        for work in step.work:
+    if after.is_final:
+        values["live_post"] = None
+    written = _change(connection, _as_seen(before), values)
+    if written is not None:
+        log.add(connection, before.id, before.segment, change.events)
+        for work in change.follow:
             enqueue(connection, work)
-    return moved
+    return written
 
 
-def take_away(connection: sa.Connection, before: Agent, told: TakenAway) -> Agent | None:
-    """Mark and append, once; None if the row is not as it was seen. The event takes the place of
-    the next one of a running segment, which is superseded by it."""
-    is_at_work = sa.and_(_as_seen(before), AGENTS.c.taken_away_at.is_(None))
-    taken = _change(connection, is_at_work, {"taken_away_at": told.at})
-    if taken is not None:
-        log.add(connection, before.id, before.segment, [told])
-    return taken
+def _encoded(value: str | StopReason | None) -> str | None:
+    return encode_stop(value) if isinstance(value, Trip | Failure) else value
 
 
 def note(connection: sa.Connection, agent: AgentId, values: Mapping[str, Any]) -> None:
@@ -292,11 +212,12 @@ def agents(
 
 
 def _as_seen(agent: Agent) -> sa.ColumnElement[bool]:
-    """Whether the row is in the state and the segment in which somebody has seen it."""
+    """Whether the row is in the state, the segment and the attempt in which somebody saw it."""
     return sa.and_(
         AGENTS.c.id == str(agent.id),
         AGENTS.c.state == agent.state.value,
         AGENTS.c.segment == agent.segment,
+        AGENTS.c.segment_attempts == agent.segment_attempts,
     )
 
 

@@ -34,8 +34,9 @@ from app.adapters.store.registry import Enqueue
 from app.adapters.store.tables import DeliveryState
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
-from app.core.agents.events import AgentEvent, Kept, TakenAway
-from app.core.agents.lifecycle import Signal, State
+from app.core.agents.events import AgentEvent, Kept
+from app.core.agents.lifecycle import State
+from app.core.agents.transition import Transition
 from app.core.budgets.ledger import Book, Insufficient
 from app.core.github.comment_kinds import CommentKind
 from app.core.github.redelivery import AskedAgain
@@ -43,7 +44,6 @@ from app.core.history.adapting import Adapted
 from app.core.rules.brakes import Brake, Place
 from app.core.rules.outages import Outage, ProviderFailure
 from app.ports import (
-    Changes,
     Configuration,
     DeadDelivery,
     Delivery,
@@ -356,14 +356,6 @@ class SqlStore:
             ),
         )
 
-    async def begin_segment(
-        self, agent: AgentId, segment: int, worker: str, at: datetime
-    ) -> Agent | None:
-        """Make the segment ACTIVE and count the attempt; None if the agent has moved on."""
-        return await self._writer.run(
-            lambda connection: registry.begin_segment(connection, agent, segment, worker, at)
-        )
-
     async def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """All events of the agent, in order."""
         return await read(self._engine, lambda connection: log.read(connection, agent))
@@ -380,27 +372,11 @@ class SqlStore:
             log.append, log.Append.of(agent, segment, first_seq, events)
         )
 
-    async def move(
-        self,
-        agent: Agent,
-        signal: Signal,
-        events: Sequence[AgentEvent],
-        changes: Changes,
-        follow: Sequence[Work] = (),
-    ) -> Agent | None:
-        """Compare and set on (state, segment) of `agent`; None if the row has moved on.
-
-        Raises `ImpossibleTransition`, and `ValueError` without events; nothing is changed then.
-        """
-        step = registry.Move.of(agent, signal, events, changes, follow)
+    async def move(self, change: Transition) -> Agent | None:
+        """Compare and set on (state, segment, attempt) of `change.before`; None if the row has
+        moved on."""
         return await self._writer.run(
-            lambda connection: registry.move(connection, self._enqueue, step)
-        )
-
-    async def take_away(self, agent: Agent, told: TakenAway) -> Agent | None:
-        """Let nothing but its end follow for `agent`; None if the row has moved on."""
-        return await self._writer.run(
-            lambda connection: registry.take_away(connection, agent, told)
+            lambda connection: registry.move(connection, self._enqueue, change)
         )
 
     async def note_head(self, agent: AgentId, base_sha: str | None, sha: str) -> None:

@@ -44,6 +44,7 @@ _COLOURS: Final = {
     State.ACTIVE: "cyan",
     State.SLEEPING: "blue",
     State.PAUSED: "yellow",
+    State.STOPPING: "magenta",
     State.COMPLETED: "green",
     State.ESCALATED: "red",
     State.CANCELLED: "magenta",

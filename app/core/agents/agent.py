@@ -123,8 +123,7 @@ class Agent:
     depth: int = 0
     """Levels of agents above it."""
     taken_away_at: datetime | None = None
-    """Since when people want it to stop: it is being stopped, its work is kept, and nothing but
-    its end can follow."""
+    """When people took its work away; None: they did not."""
     retry_at: datetime | None = None
     """When an agent that is held up looks again whether it can begin."""
     missing_provider: str | None = None
@@ -146,9 +145,9 @@ class Agent:
         return self.stop if isinstance(self.stop, Failure) else None
 
     @property
-    def is_being_stopped(self) -> bool:
-        """Whether people have taken its work away, and that is still being kept."""
-        return self.taken_away_at is not None and not self.is_final
+    def has_ended(self) -> bool:
+        """Whether it does nothing any more, or is being stopped."""
+        return self.is_final or self.state is State.STOPPING
 
     @property
     def tokens(self) -> int:

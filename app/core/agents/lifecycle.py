@@ -20,6 +20,8 @@ class State(StrEnum):
     """Waits for a blocker, an answer or a review."""
     PAUSED = "PAUSED"
     """A limit asked a human; goes on when it is raised."""
+    STOPPING = "STOPPING"
+    """A human took the work away; what runs is stopped, and the work is being kept."""
     COMPLETED = "COMPLETED"
     """Final: merged, nothing to change, or its review was posted."""
     ESCALATED = "ESCALATED"
@@ -30,6 +32,8 @@ class State(StrEnum):
 
 FINAL: Final = frozenset({State.COMPLETED, State.ESCALATED, State.CANCELLED})
 LIVE: Final = frozenset(State) - FINAL
+_GOES_ON: Final = LIVE - {State.STOPPING}
+"""Those from which an agent may still go anywhere."""
 
 
 class Signal(StrEnum):
@@ -53,20 +57,27 @@ class Signal(StrEnum):
     """A limit that stops was reached, or the agent failed without one."""
     TAKEN_AWAY = "taken_away"
     """A person closed the issue, took the label off, or said so."""
+    STOPPED = "stopped"
+    """Nothing runs any more of what was taken away, and its work is kept."""
+    ABANDONED = "abandoned"
+    """A sub-agent ends with its parent, or nobody runs it any more."""
 
 
 TRANSITIONS: Final[Mapping[tuple[State, Signal], State]] = MappingProxyType(
     {
         (State.QUEUED, Signal.STARTED): State.ACTIVE,
+        (State.ACTIVE, Signal.STARTED): State.ACTIVE,  # once more, after a death
         (State.ACTIVE, Signal.INTERRUPTED): State.QUEUED,
         (State.QUEUED, Signal.INTERRUPTED): State.QUEUED,
         (State.ACTIVE, Signal.WAITS): State.SLEEPING,
         (State.SLEEPING, Signal.WOKEN): State.QUEUED,
         (State.ACTIVE, Signal.NEEDS_RAISE): State.PAUSED,
         (State.PAUSED, Signal.RAISED): State.QUEUED,
-        **{(state, Signal.FINISHED): State.COMPLETED for state in LIVE},
-        **{(state, Signal.TRIPPED): State.ESCALATED for state in LIVE},
-        **{(state, Signal.TAKEN_AWAY): State.CANCELLED for state in LIVE},
+        **{(state, Signal.FINISHED): State.COMPLETED for state in _GOES_ON},
+        **{(state, Signal.TRIPPED): State.ESCALATED for state in _GOES_ON},
+        **{(state, Signal.TAKEN_AWAY): State.STOPPING for state in _GOES_ON},
+        **{(state, Signal.ABANDONED): State.CANCELLED for state in _GOES_ON},
+        (State.STOPPING, Signal.STOPPED): State.CANCELLED,
     }
 )
 
@@ -86,8 +97,3 @@ def target(source: State, signal: Signal) -> State:
         return TRANSITIONS[source, signal]
     except KeyError:
         raise ImpossibleTransition(source, signal) from None
-
-
-def next_segment(source: State, signal: Signal) -> int:
-    """How far the segment number moves: a new stretch of work begins whenever one is queued."""
-    return 1 if target(source, signal) is State.QUEUED else 0

@@ -28,8 +28,6 @@ class Button:
 
 def buttons(agent: Agent, counters: Counters) -> tuple[Button, ...]:
     """The buttons that an agent's check has now (EXAMPLES, "Checks")."""
-    if agent.is_being_stopped:
-        return ()
     stop = Button(STOP, "Stop", "Take the work away; it is kept")
     match agent.state:
         case State.QUEUED | State.ACTIVE | State.SLEEPING:
@@ -39,7 +37,7 @@ def buttons(agent: Agent, counters: Counters) -> tuple[Button, ...]:
             return (resume, *_raise(agent, counters), stop)
         case State.ESCALATED:
             return (Button(RETRY, "Retry", "A fresh agent takes over the branch"),)
-        case State.COMPLETED | State.CANCELLED:
+        case State.STOPPING | State.COMPLETED | State.CANCELLED:
             return ()
 
 

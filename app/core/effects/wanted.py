@@ -54,7 +54,7 @@ def check_conclusion(agent: Agent, review_refused: str = "") -> Conclusion | Non
     match agent.state:
         case State.SLEEPING if agent.waits_for is Waits.REVIEW:
             return "success"
-        case State.QUEUED | State.ACTIVE | State.SLEEPING:
+        case State.QUEUED | State.ACTIVE | State.SLEEPING | State.STOPPING:
             return None
         case State.PAUSED:
             return "action_required"

@@ -84,10 +84,10 @@ def _after(command: Command, agent: Agent) -> Agent:
     """The agent, or who takes over from it, when a command is obeyed. Of raises there may be
     several for one pause."""
     match command:
-        case Stop() if not _has_ended(agent):
+        case Stop() if not agent.has_ended:
             return replace(agent, state=State.CANCELLED)
-        case Retry() if _has_ended(agent):
-            return replace(agent, state=State.QUEUED, taken_away_at=None)
+        case Retry() if agent.has_ended:
+            return replace(agent, state=State.QUEUED)
         case Wake() if agent.state is State.SLEEPING:
             return replace(agent, state=State.QUEUED)
         case _:
@@ -119,7 +119,7 @@ def _to_stop(
 ) -> Waiting | str | None:
     """The start that is meant, or what to ask if another may be meant as well; None: no start
     is."""
-    at_work = {agent.id.role for agent in agents if not _has_ended(agent)}
+    at_work = {agent.id.role for agent in agents if not agent.has_ended}
     waits = [role for role in waiting if role not in at_work]
     if who is not None:
         named = (role for role in waits if role.casefold() == who.strip("`").casefold())
@@ -134,10 +134,6 @@ def _is_called(agent: AgentId, who: str) -> bool:
     return who.strip("`").casefold() in (agent.role.casefold(), str(agent).casefold())
 
 
-def _has_ended(agent: Agent) -> bool:
-    return agent.is_final or agent.is_being_stopped
-
-
 def _is_meant(command: ForOne, agent: Agent) -> bool:
     """Whether the agent is in a state in which it can do what it is told."""
     match command:
@@ -146,9 +142,9 @@ def _is_meant(command: ForOne, agent: Agent) -> bool:
         case Wake():
             return agent.state is State.SLEEPING
         case Stop():
-            return not _has_ended(agent)
+            return not agent.has_ended
         case Retry():
-            return _has_ended(agent)
+            return agent.has_ended
         case Explain():
             return True
         case _:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 from app.core.agents.agent import Agent
+from app.core.agents.lifecycle import State
 from app.core.commands.grammar import MOST_SHOWN_CHARACTERS, USAGE
 from app.core.text.markdown import MOST_TEXT, cut, in_one_line
 from app.core.words.pauses import unknown_agent_words
@@ -37,7 +38,7 @@ def not_asleep_words(agent: Agent) -> str:
 
 def not_ended_words(agent: Agent) -> str:
     """A fresh agent starts only where none works."""
-    if agent.is_being_stopped:
+    if agent.state is State.STOPPING:
         return (
             f"`{agent.id.role}` is being stopped, and its work is still being kept."
             " Nothing was changed: say it again when it has ended."

@@ -30,9 +30,9 @@ CLOSED_MARKER: Final = "<!-- squadron:closed:with-original -->"
 def state_sentence(report: Report) -> str:
     """What the agent does or waits for, in one sentence."""
     agent = report.agent
-    if agent.is_being_stopped:
-        return "Stopping: it is cancelled as soon as its work is kept."
     match agent.state:
+        case State.STOPPING:
+            return "Stopping: it is cancelled as soon as its work is kept."
         case State.QUEUED if report.brake is not None:
             return held_words(report.brake)
         case State.QUEUED if report.held_up is not None:

@@ -179,6 +179,8 @@ def not_paused_words(agent: Agent) -> str:
             why = f"has ended. Set the label `squadron:{role}` again to start a fresh one."
         case State.PAUSED:
             why = "is just being moved on."
+        case State.STOPPING:
+            why = "is being stopped, for its work was taken away."
     return f"`{role}` {why} Nothing was changed."
 
 

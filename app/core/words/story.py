@@ -298,8 +298,6 @@ def duration_words(duration: timedelta) -> str:
 def _next_steps(agent: Agent, effects: Mapping[EffectName, Effect]) -> Iterator[str]:
     if any(effect.state is EffectState.REFUSED for effect in effects.values()):
         yield "Mend what GitHub refuses (permissions of the App, a locked issue, protection)."
-    if agent.is_being_stopped:
-        return  # it ends by itself, as soon as its work is kept
     issue, role = agent.id.issue, agent.id.role
     match agent.state:
         case State.ESCALATED if agent.parent is None:

@@ -8,11 +8,12 @@ from typing import Final
 from app.core.agents.agent import Agent
 from app.core.agents.events import AgentEvent, SpokenTo, Waits, Woken
 from app.core.agents.lifecycle import LIVE, State
+from app.core.agents.steps import WakeUp
 from app.core.budgets.rates import Allowed
 from app.core.rules.trust import Sender
 from app.ports import Repository, Said, Written
 from app.services.commands.hear import Commanding, Comment
-from app.services.moves.closing import Closing
+from app.services.moves.moves import Moves
 from app.services.starting.start import Starting
 from app.services.world import World, repository_of
 
@@ -24,11 +25,11 @@ class Hearing:
     """Lets the words of people reach agents, told by a webhook or found."""
 
     def __init__(
-        self, world: World, starting: Starting, closing: Closing, commanding: Commanding
+        self, world: World, starting: Starting, moves: Moves, commanding: Commanding
     ) -> None:
         self._world = world
         self._starting = starting
-        self._closing = closing
+        self._moves = moves
         self._commanding = commanding
 
     async def hear(self, comment: Comment) -> bool:
@@ -86,7 +87,7 @@ class Hearing:
             if isinstance(rate, Allowed):
                 why = f"{login} commented:\n\n{comment.body}"
                 for agent in asleep:
-                    await self._closing.wake(agent, why, login, comment.name)
+                    await self._moves.apply(agent, WakeUp(why, login, comment.name))
                 return True
         here = repository_of(agents[0])
         await self._starting.say_too_many(here, comment.thread, login, rate)
@@ -117,7 +118,7 @@ class Hearing:
 
 
 def _listens(agent: Agent, thread: int, written_at: datetime | None) -> bool:
-    if agent.parent is not None or agent.taken_away_at is not None:
+    if agent.parent is not None or agent.has_ended:
         return False
     if thread not in (agent.id.issue, agent.pull_request):
         return False

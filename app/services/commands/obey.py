@@ -8,6 +8,7 @@ from typing import assert_never
 from app.core.agents.agent import Agent, AgentId, EffectName, Task
 from app.core.agents.events import Woken
 from app.core.agents.lifecycle import State
+from app.core.agents.steps import TakeAway, WakeUp
 from app.core.breaker.raises import NotGranted
 from app.core.commands.grammar import (
     MOST_COMMANDS,
@@ -49,8 +50,8 @@ from app.core.words.pauses import capped_words
 from app.core.words.report import Report, report
 from app.core.words.story import story
 from app.ports import Repository, TakenBack
-from app.services.commands.raise_limits import MOST_LOOKS, NotPaused, Raising, Wish
-from app.services.moves.closing import Closing
+from app.services.commands.raise_limits import NotPaused, Raising, Wish
+from app.services.moves.moves import MOST_LOOKS, Moves
 from app.services.starting.predecessor import when_stopped
 from app.services.starting.start import Order, Starting
 from app.services.starting.taken_back import NotBegun
@@ -102,14 +103,14 @@ class Obeying:
         self,
         world: World,
         starting: Starting,
-        closing: Closing,
+        moves: Moves,
         raising: Raising,
         not_begun: NotBegun,
         feedback: Feedback,
     ) -> None:
         self._world = world
         self._starting = starting
-        self._closing = closing
+        self._moves = moves
         self._raising = raising
         self._not_begun = not_begun
         self._feedback = feedback
@@ -218,7 +219,7 @@ class Obeying:
                 why = f"{login} woke it {told.how('wake')}."
                 if told.review is None and says_more(told.note):
                     why = f"{why} {login} commented:\n\n{told.note}"
-                await self._closing.wake(agent, why, login, told.name)
+                await self._moves.apply(agent, WakeUp(why, login, told.name))
             case Wake():
                 said.refused.append(not_asleep_words(agent))
             case Retry():
@@ -246,9 +247,9 @@ class Obeying:
         """An agent that moves on meanwhile is looked at again."""
         for _ in range(MOST_LOOKS):
             agent = await self._world.store.agent(agent_id)
-            if agent is None or agent.is_final:
+            if agent is None or agent.has_ended:
                 return
-            if await self._closing.cancel(agent, why, told.name, told.at):
+            if await self._moves.apply(agent, TakeAway(why, told.name, told.at)):
                 return
 
     async def _retry(self, told: Told, agent: Agent, command: Retry, said: Said) -> None:

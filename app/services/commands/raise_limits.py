@@ -8,8 +8,9 @@ from typing import Final
 
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.counters import after, fold
-from app.core.agents.events import AgentEvent, Raised, Woken
-from app.core.agents.lifecycle import Signal, State
+from app.core.agents.events import Raised
+from app.core.agents.lifecycle import State
+from app.core.agents.steps import RaiseLimits
 from app.core.agents.stops import Hold
 from app.core.breaker.raises import Grant, NotGranted, grant
 from app.core.budgets.rates import Allowed
@@ -22,16 +23,13 @@ from app.core.words.pauses import (
     unfunded_words,
     written_before_words,
 )
-from app.ports import Changes, Work
 from app.services.money.funding import Money, Unmeasurable
-from app.services.moves.closing import MOST_WHY_CHARACTERS
+from app.services.moves.moves import MOST_LOOKS, Moves
 from app.services.starting.start import Starting
 from app.services.world import World
 
 CLOCKS_DIFFER: Final = timedelta(minutes=1)
 """How far GitHub's clock may be behind ours: what was written before a pause is not about it."""
-MOST_LOOKS: Final = 3
-"""How often an agent that somebody else is moving on is looked at again."""
 
 log = logging.getLogger("squadron.limits")
 
@@ -59,10 +57,11 @@ class NotPaused(Exception):
 class Raising:
     """Lets paused agents go on."""
 
-    def __init__(self, world: World, starting: Starting, money: Money) -> None:
+    def __init__(self, world: World, starting: Starting, money: Money, moves: Moves) -> None:
         self._world = world
         self._starting = starting
         self._money = money
+        self._moves = moves
 
     async def is_within_rate(self, login: str) -> Allowed | TooMany:
         """Count one wish of a user who does not ask on GitHub."""
@@ -89,7 +88,7 @@ class Raising:
         hold = counters.hold
         if hold is None:
             return ()
-        grants, events = [], list[AgentEvent]()
+        grants, raises = [], list[Raised]()
         for name, amount in _wanted(agent, hold, wish):
             given = grant(agent.assignment.limits, counters, name, amount, now)
             raised = Raised(
@@ -103,19 +102,12 @@ class Raising:
             )
             counters = after(counters, raised)
             grants.append(given)
-            events.append(raised)
+            raises.append(raised)
         if counters.hold is not None:
             raise NotGranted(held_by_another(agent, hold))
         await self._fund(agent, grants)
-        why = raised_words(wish.by, grants, wish.note)[:MOST_WHY_CHARACTERS]
-        moved = await world.store.move(
-            agent,
-            Signal.RAISED,
-            [*events, Woken(at=now, why=why, by=wish.by)],
-            Changes(),
-            [Work.to_publish(agent.id, f"{Signal.RAISED}:{agent.segment}")],
-        )
-        if moved is None:
+        why = raised_words(wish.by, grants, wish.note)
+        if await self._moves.apply(agent, RaiseLimits(tuple(raises), why, wish.by)) is None:
             return ()
         for given in grants:
             log.info(

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
+from app.core.agents.transition import taken_out
 from app.core.effects.retry import GiveUp, RetryAt, after, ask_again
 from app.core.effects.wanted import (
     EDITS_WINDOW,
@@ -46,7 +47,7 @@ from app.services.effects.outcome import (
 from app.services.effects.review import posted_review
 from app.services.effects.triage import write_proposals
 from app.services.failures import failure_of
-from app.services.moves.kept_work import kept_message, taken_out
+from app.services.moves.kept_work import kept_message
 from app.services.world import World, checkout_order, repository_of
 
 LATEST_EDITS: Final = 4

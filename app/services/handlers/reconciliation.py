@@ -15,6 +15,7 @@ from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
 from app.core.agents.counters import fold
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import FINAL, LIVE, State
+from app.core.agents.steps import Finish, Requeue, escalation
 from app.core.breaker.clocks import overdue, review_is_over, waits_since
 from app.ports import (
     GitHubFailed,
@@ -33,7 +34,7 @@ from app.services.guard import Guard
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import LIFTED, Braking
-from app.services.moves.closing import Closing
+from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
@@ -89,7 +90,7 @@ class Reconciliation:
     def __init__(
         self,
         world: World,
-        closing: Closing,
+        moves: Moves,
         stopping: Stopping,
         waiting_starts: WaitingStarts,
         publisher: Publisher,
@@ -109,7 +110,7 @@ class Reconciliation:
         guard: Guard,
     ) -> None:
         self._world = world
-        self._closing = closing
+        self._moves = moves
         self._stopping = stopping
         self._waiting_starts = waiting_starts
         self._publisher = publisher
@@ -229,10 +230,9 @@ class Reconciliation:
         if agent.parent is not None:
             await self._sub_agent(agent, AgentId.parse(agent.parent), repairs)
             return
-        if agent.taken_away_at is not None:
-            await self._taken_away(agent, repairs)
-            return
         match agent.state:
+            case State.STOPPING:
+                await self._taken_away(agent, repairs)
             case State.ACTIVE:
                 await self._active(agent, repairs)
             case State.QUEUED:
@@ -253,19 +253,19 @@ class Reconciliation:
 
     async def _taken_away(self, agent: Agent, repairs: Repairs) -> None:
         """Its segment ends it, or whoever took it away, unless their process died."""
-        if agent.state is State.ACTIVE:
+        if agent.worker is not None:
             if await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id):
                 return
             marker = segment_marker(self._world, agent.id, agent.segment)
             await self._world.processes.kill_marked(marker)
-        if await self._closing.end_taken_away(agent.id):
+        if await self._moves.end_taken_away(agent.id):
             repairs.note("cancelled", agent)
 
     async def _active(self, agent: Agent, repairs: Repairs) -> None:
         pending = await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id)
         alive = agent.worker is not None and await self._world.engine.is_alive(agent.worker)
         if not pending:
-            if await self._closing.requeue(agent, "its worker is gone"):
+            if await self._requeue(agent, "its worker is gone"):
                 repairs.note("requeued", agent)
         elif alive:
             await self._overdue(agent, repairs)
@@ -284,7 +284,7 @@ class Reconciliation:
         elif agent.waits_for is Waits.PROVIDER:
             if await self._providers.go_on(agent):
                 repairs.note("let on to look", agent)
-        elif await self._closing.requeue(agent, "its work was lost"):
+        elif await self._requeue(agent, "its work was lost"):
             repairs.note("requeued", agent)
 
     async def _waiting(self, agent: Agent, repairs: Repairs) -> None:
@@ -292,11 +292,18 @@ class Reconciliation:
             return
         apart = await self._braking.time_under(agent, agent.updated_at)
         is_over = review_is_over(agent, self._world.clock.now(), apart)
-        if is_over and await self._closing.finish(agent, "The review was waited for long enough."):
+        over = Finish("The review was waited for long enough.")
+        if is_over and await self._moves.apply(agent, over):
             repairs.note("review over", agent)
 
+    async def _requeue(self, agent: Agent, why: str) -> Agent | None:
+        """Nobody works on the present segment any more: go on with the next one."""
+        last_heard = fold(await self._world.store.log(agent.id)).clock
+        return await self._moves.apply(agent, Requeue(why, died=True, ended_at=last_heard))
+
     async def _overdue(self, agent: Agent, repairs: Repairs) -> bool:
-        counters = fold(await self._world.store.log(agent.id))
+        history = await self._world.store.log(agent.id)
+        counters = fold(history)
         apart = await self._braking.time_under(agent, waits_since(agent, counters))
         trip = overdue(agent, counters, self._world.clock.now(), apart)
         if trip is None:
@@ -304,7 +311,7 @@ class Reconciliation:
         if agent.state is State.ACTIVE:
             is_stopped = await self._stopping.escalate(agent, trip)
         else:
-            is_stopped = await self._closing.escalate(agent, trip, "") is not None
+            is_stopped = await self._moves.apply(agent, escalation(history, trip)) is not None
         if is_stopped:
             repairs.note(f"escalated ({trip.limit})", agent)
         return True

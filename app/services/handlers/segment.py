@@ -17,21 +17,25 @@ from app.core.agents.events import (
     SegmentEnded,
     Slept,
     TurnAsked,
+    Waits,
     Woken,
 )
-from app.core.agents.stops import Cause, Failure
+from app.core.agents.steps import Pause, Requeue, Sleep, escalation
+from app.core.agents.stops import Cause, Failure, StopReason
 from app.core.breaker.clocks import deaths
+from app.core.steering.at_end import step_at_end
 from app.ports import (
-    Idle,
     Report,
     ReportedBlocked,
     ReportedComplete,
     ReviewSubmitted,
+    SessionEnd,
     Work,
 )
 from app.services.effects.publisher import Publisher
 from app.services.moves.brakes import Braking
-from app.services.moves.closing import Closing
+from app.services.moves.kept_work import keep_work
+from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
@@ -40,6 +44,7 @@ from app.services.segment.gate import BreakerGate
 from app.services.segment.open_issue import Opening
 from app.services.segment.sub_agent_rows import SubAgents
 from app.services.segment.supervision import Away, CannotGoOn, Died, Ended, Result, Stop, Stopped
+from app.services.steering.blockers import Blockers
 from app.services.steering.feedback import Feedback
 from app.services.world import World, segment_marker
 
@@ -57,7 +62,7 @@ class Segments:
     def __init__(
         self,
         world: World,
-        closing: Closing,
+        moves: Moves,
         stopping: Stopping,
         publisher: Publisher,
         sub_agents: SubAgents,
@@ -67,9 +72,10 @@ class Segments:
         stops: Stops,
         opening: Opening,
         feedback: Feedback,
+        blockers: Blockers,
     ) -> None:
         self._world = world
-        self._closing = closing
+        self._moves = moves
         self._stopping = stopping
         self._publisher = publisher
         self._braking = braking
@@ -79,26 +85,25 @@ class Segments:
         self._sub_agents = sub_agents
         self._opening = opening
         self._feedback = feedback
+        self._blockers = blockers
 
     async def run(self, work: Work) -> None:
         """Run the segment that `work` names, if it is still the agent's present one."""
         agent_id = AgentId.parse(work.subject)
         await self._run(agent_id, work)
-        await self._closing.end_taken_away(agent_id)
+        await self._moves.end_taken_away(agent_id)
 
     async def _run(self, agent_id: AgentId, work: Work) -> None:
         world = self._world
         agent = (
             None
             if await self._is_kept_from(agent_id, work.segment)
-            else await world.store.begin_segment(
-                agent_id, work.segment, world.worker, world.clock.now()
-            )
+            else await self._moves.begin(agent_id, work.segment)
         )
         for segment in range(max(work.segment - 1, 0), work.segment + 1):  # what was killed left
             await world.processes.kill_marked(segment_marker(world, agent_id, segment))
         if agent is None:
-            await self._closing.keep_after_the_end(agent_id)
+            await self._moves.keep_after_the_end(agent_id)
             return
         log.info("segment started", extra={"agent": str(agent.id), "segment": agent.segment})
         history = await world.store.log(agent.id)
@@ -111,10 +116,10 @@ class Segments:
         if stop is None and deaths(history) >= MOST_DEATHS:
             stop = self._death(history)
         if stop is not None:
-            await self._closing.escalate(agent, stop, "")
+            await self._moves.apply(agent, escalation(history, stop))
             return
         if (hold := fold(history).hold) is not None:
-            await self._closing.pause(agent, hold)
+            await self._moves.apply(agent, Pause(hold))
             return
         if (report := _unanswered_report(history)) is not None:
             await self._close_by_agent(agent, report)
@@ -128,7 +133,7 @@ class Segments:
             agent,
             gate,
             history,
-            self._closing,
+            self._moves,
             self._stops,
             self._sub_agents,
             self._opening,
@@ -154,10 +159,10 @@ class Segments:
             case Stopped(why=why, summary=summary):
                 await self._close_by_stop(agent, gate, why, summary)
             case CannotGoOn(cause=Cause.NO_ACCESS, reason=reason):
-                await self._closing.wait_for_access(agent, reason)
+                await self._moves.apply(agent, Sleep(Waits.ACCESS, reason))
             case CannotGoOn(cause=cause, reason=reason):
                 failure = Failure(cause=cause, at=self._world.clock.now(), reason=reason)
-                await self._closing.escalate(agent, failure, "")
+                await self._escalate(agent, failure)
             case Died(reason=reason):
                 await self._died(agent, reason)
             case Away(failure=failure):
@@ -165,20 +170,22 @@ class Segments:
             case _:
                 assert_never(result)
 
-    async def _close_by_agent(self, agent: Agent, end: Report | Idle) -> None:
-        match end:
-            case ReportedComplete(summary=summary):
-                await self._closing.complete(agent, summary)
-            case ReviewSubmitted(summary=summary):
-                await self._publisher.post_review(agent.id)
-                await self._closing.reviewed(agent, summary)
-            case ReportedBlocked(reason=reason, blocked_by=blockers):
-                await self._closing.block(agent, reason, blockers)
-            case Idle(text=text):
-                await self._closing.ask_people(agent, text or "The agent stopped without a word.")
-            case _:
-                assert_never(end)
+    async def _close_by_agent(self, agent: Agent, end: SessionEnd) -> None:
+        world = self._world
+        if isinstance(end, ReviewSubmitted):
+            await self._publisher.post_review(agent.id)
+        kept = await keep_work(world, agent)
+        history = await world.store.log(agent.id)
+        others = await world.store.agents(repository=agent.repository)
+        step = step_at_end(agent, end, kept, history, others, world.clock.now())
+        asleep = await self._moves.apply(agent, step, kept)
+        if asleep is not None and asleep.waits_for is Waits.BLOCKER:
+            await self._blockers.fell_asleep(asleep)
         await self._feedback.fell_asleep(agent.id)
+
+    async def _escalate(self, agent: Agent, why: StopReason, summary: str = "") -> None:
+        history = await self._world.store.log(agent.id)
+        await self._moves.apply(agent, escalation(history, why, summary))
 
     async def _close_by_stop(
         self, agent: Agent, gate: BreakerGate, why: Stop, summary: str
@@ -187,13 +194,13 @@ class Segments:
             case Stop.TRIPPED:
                 stop = gate.counters.stop
                 assert stop is not None, "a segment stops for good only after the event"
-                await self._closing.escalate(agent, stop, summary)
+                await self._escalate(agent, stop, summary)
             case Stop.HELD:
                 hold = gate.counters.hold
                 assert hold is not None, "a segment stops as held only after the event"
-                await self._closing.pause(agent, hold)
+                await self._moves.apply(agent, Pause(hold))
             case Stop.DRAINED | Stop.PARENT:
-                await self._closing.interrupt(agent, summary, "the service was stopped")
+                await self._moves.apply(agent, Requeue("the service was stopped", summary))
             case Stop.BRAKED:
                 await self._braking.interrupt(agent, summary)
             case Stop.AWAY:
@@ -203,7 +210,7 @@ class Segments:
             case Stop.SUPERSEDED:
                 log.info("segment was taken over", extra={"agent": str(agent.id)})
                 if not await self._stopping.end(agent.id):
-                    await self._closing.keep_after_the_end(agent.id)
+                    await self._moves.keep_after_the_end(agent.id)
             case _:
                 assert_never(why)
 
@@ -219,7 +226,8 @@ class Segments:
             reason,
             extra={"agent": str(agent.id), "segment": agent.segment},
         )
-        await self._closing.try_again(agent, reason, pause_seconds)
+        step = Requeue(reason, died=True, pause_seconds=pause_seconds)
+        await self._moves.apply(agent, step)
 
     def _death(self, history: Sequence[AgentEvent]) -> Failure:
         said = [e.why for e in history if isinstance(e, SegmentEnded) and e.died]

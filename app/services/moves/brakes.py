@@ -14,11 +14,12 @@ from typing import Final
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import Braked, BrakeLifted
 from app.core.agents.lifecycle import State
+from app.core.agents.steps import HoldBack, LetGoOn, Requeue
 from app.core.rules.brakes import Brake, brake_on, time_under
 from app.core.words.refusals import brake_words
 from app.core.words.report import braked
 from app.ports import Clock, Queue, Repository, Store, Work, WorkKind
-from app.services.moves.closing import Closing
+from app.services.moves.moves import Moves
 from app.services.world import World, repository_of
 
 LOOK_SECONDS: Final = 1.0
@@ -93,9 +94,9 @@ class BrakeWatch:
 class Braking:
     """Holds agents, and lets them on."""
 
-    def __init__(self, world: World, closing: Closing) -> None:
+    def __init__(self, world: World, moves: Moves) -> None:
         self._world = world
-        self._closing = closing
+        self._moves = moves
         self._history: tuple[Brake, ...] = ()
         self._history_read_at = _LONG_AGO
 
@@ -108,17 +109,14 @@ class Braking:
         nothing holds it any more."""
         brake = await brake_at(self._world, repository_of(agent))
         if brake is None:  # lifted meanwhile: the next segment begins at once
-            await self._closing.interrupt(agent, summary, "it was paused for a moment")
+            await self._moves.apply(agent, Requeue("it was paused for a moment", summary))
         else:
-            told = self._told(brake)
-            await self._closing.interrupt(agent, summary, told.why, told)
+            await self._moves.apply(agent, HoldBack(self._told(brake), summary))
 
     async def hold_back(self, agent_id: AgentId, segment: int) -> bool:
         """Whether a brake holds a queued segment; an agent that is held is told why, once."""
         agent = await self._world.store.agent(agent_id)
         if agent is None or agent.state is not State.QUEUED or agent.segment != segment:
-            return False
-        if agent.taken_away_at is not None:
             return False
         brake = await brake_at(self._world, repository_of(agent))
         if brake is None:
@@ -126,15 +124,15 @@ class Braking:
         before = braked(await self._world.store.log(agent.id))
         told = self._told(brake)
         if before is None or (before.scope, before.since) != (told.scope, told.since):
-            await self._closing.hold_back(agent, told)
+            await self._moves.apply(agent, HoldBack(told))
         return True
 
     async def let_on(self, agent: Agent) -> bool:
         """Queue an agent again that was held; False if it was not, or somebody else did."""
         if braked(await self._world.store.log(agent.id)) is None:
             return False
-        lifted = BrakeLifted(at=self._world.clock.now())
-        return await self._closing.go_on(agent, lifted) is not None
+        step = LetGoOn(BrakeLifted(at=self._world.clock.now()))
+        return await self._moves.apply(agent, step) is not None
 
     async def time_under(self, agent: Agent, since: datetime) -> timedelta:
         """How long of an agent's waiting since then a brake was on."""

@@ -1,9 +1,6 @@
 """Work is taken out of a workspace and pushed, whatever ends its segment."""
 
-from datetime import datetime
-
 from app.core.agents.agent import Agent
-from app.core.agents.events import Kept
 from app.core.rules.plan import RoleKind
 from app.ports import GitHubFailed, KeptWork, WorkspaceFailed
 from app.services.world import World, checkout_order
@@ -38,15 +35,3 @@ async def keep_work_or_branch(world: World, agent: Agent) -> KeptWork:
 def kept_message(agent: Agent) -> str:
     """Of the commit that holds what the agent has not committed."""
     return f"Work in progress on #{agent.id.issue} ({agent.id.role})"
-
-
-def taken_out(kept: KeptWork, at: datetime) -> Kept:
-    """The event of it."""
-    return Kept(
-        at=at,
-        sha=kept.verified,
-        pushed=kept.is_pushed,
-        problem=kept.problem,
-        commits=kept.commits,
-        diff=kept.diff,
-    )

@@ -6,16 +6,18 @@ on.
 
 import logging
 from collections.abc import Sequence
+from datetime import datetime
 
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import HeldUp, LetOn, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.steps import HoldBack, LetGoOn
 from app.core.rules.outages import Outage, ProviderFailure, look_again_at, may_ask, providers_of
 from app.core.words.alerts import refused_key
 from app.core.words.refusals import provider_away
 from app.ports import Work, WorkKind
 from app.services.money.alerts import Alerting
-from app.services.moves.closing import Closing
+from app.services.moves.moves import Moves, before_it_begins
 from app.services.world import World
 
 BACK = "back"
@@ -27,9 +29,9 @@ log = logging.getLogger("squadron.providers")
 class Providers:
     """Holds agents up while one is away that they need, and lets them on."""
 
-    def __init__(self, world: World, closing: Closing, alerting: Alerting) -> None:
+    def __init__(self, world: World, moves: Moves, alerting: Alerting) -> None:
         self._world = world
-        self._closing = closing
+        self._moves = moves
         self._alerting = alerting
 
     async def hold_up(self, agent_id: AgentId, segment: int) -> bool:
@@ -37,16 +39,14 @@ class Providers:
         away, and nobody else does meanwhile."""
         world = self._world
         agent = await world.store.agent(agent_id)
-        if agent is None or agent.segment != segment or agent.taken_away_at is not None:
+        if agent is None or agent.segment != segment:
             return False
         if agent.state not in (State.QUEUED, State.ACTIVE):
             return False
         now, outages = world.clock.now(), await self._outages(agent)
         if blocking := await self._kept_from_asking(agent, outages):
-            retry_at, missing = look_again_at(blocking, now), blocking[0]
-            await self._closing.hold_up(
-                agent, self._told(missing), retry_at, missing.failure.provider
-            )
+            step = self._held_back(blocking[0], blocking, now)
+            await self._moves.apply(agent, await before_it_begins(world, agent, step))
         return bool(blocking)
 
     async def failed(self, agent: Agent, failure: ProviderFailure) -> None:
@@ -60,9 +60,7 @@ class Providers:
         )
         if failure.is_refused:
             await self._alerting.tell(refused_key(outage, now))
-        await self._closing.interrupt_held_up(
-            agent, self._told(outage), look_again_at([outage], now), failure.provider
-        )
+        await self._moves.apply(agent, self._held_back(outage, [outage], now))
 
     async def answered(self, provider: str) -> None:
         """It has answered: whoever waits for it is let on soon."""
@@ -90,7 +88,8 @@ class Providers:
 
     async def go_on(self, agent: Agent) -> bool:
         """Queue an agent again whatever its provider does: its next segment looks at that."""
-        return await self._closing.go_on(agent, LetOn(at=self._world.clock.now())) is not None
+        step = LetGoOn(LetOn(at=self._world.clock.now()))
+        return await self._moves.apply(agent, step) is not None
 
     async def _kept_from_asking(self, agent: Agent, outages: Sequence[Outage]) -> Sequence[Outage]:
         """The ones in which it is not this agent's turn; none: it asks, and nobody else does."""
@@ -108,6 +107,10 @@ class Providers:
             needed |= {agent.missing_provider}
         return [outage for name, outage in sorted(outages.items()) if name in needed]
 
-    def _told(self, outage: Outage) -> HeldUp:
-        why = provider_away(outage.failure)
-        return HeldUp(at=self._world.clock.now(), waits_for=Waits.PROVIDER, why=why)
+    def _held_back(self, outage: Outage, blocking: Sequence[Outage], now: datetime) -> HoldBack:
+        told = HeldUp(at=now, waits_for=Waits.PROVIDER, why=provider_away(outage.failure))
+        return HoldBack(
+            told,
+            retry_at=look_again_at(blocking, now),
+            missing_provider=outage.failure.provider,
+        )

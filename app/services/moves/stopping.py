@@ -11,12 +11,13 @@ from typing import assert_never
 
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.counters import fold
-from app.core.agents.events import Failed, LostAccess, Tripped, stopped_for_good
+from app.core.agents.events import Failed, LostAccess, Tripped, Waits, stopped_for_good
 from app.core.agents.lifecycle import State
+from app.core.agents.steps import Sleep, Step, escalation
 from app.core.agents.stops import StopReason
 from app.core.breaker.clocks import GRACE_SECONDS, told_to_stop
 from app.services.moves import limit_log as limitlog
-from app.services.moves.closing import Closing
+from app.services.moves.moves import Moves
 from app.services.world import World, segment_marker
 
 log = logging.getLogger("squadron.agents")
@@ -25,9 +26,9 @@ log = logging.getLogger("squadron.agents")
 class Stopping:
     """Tells running segments to stop, and ends their agents."""
 
-    def __init__(self, world: World, closing: Closing) -> None:
+    def __init__(self, world: World, moves: Moves) -> None:
         self._world = world
-        self._closing = closing
+        self._moves = moves
 
     async def escalate(self, agent: Agent, why: StopReason) -> bool:
         """Stop an agent at work for good; whether it was told, or ended, just now."""
@@ -41,7 +42,7 @@ class Stopping:
         """End an agent that was told to stop, and of which nothing runs any more; False if it was
         not, or was ended."""
         agent = await self._world.store.agent(agent_id)
-        if agent is None or agent.state is not State.ACTIVE or agent.taken_away_at is not None:
+        if agent is None or agent.state is not State.ACTIVE:
             return False
         told = told_to_stop(await self._world.store.log(agent_id))
         return told is not None and await self._end(agent, told)
@@ -67,8 +68,9 @@ class Stopping:
     async def _end(self, agent: Agent, told: Tripped | Failed | LostAccess) -> bool:
         match told:
             case Tripped(trip=stop) | Failed(failure=stop):
-                return await self._closing.escalate(agent, stop, "") is not None
+                step: Step = escalation(await self._world.store.log(agent.id), stop)
             case LostAccess(why=why):
-                return await self._closing.wait_for_access(agent, why) is not None
+                step = Sleep(Waits.ACCESS, why)
             case _:
                 assert_never(told)
+        return await self._moves.apply(agent, step) is not None

@@ -14,6 +14,7 @@ from typing import Final
 from app.core.agents.agent import Agent
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.steps import TakeAway
 from app.core.commands.grammar import may_hold_commands
 from app.core.rules.plan import RepositoryPlan
 from app.core.steering.asks import Trigger, in_force
@@ -25,7 +26,7 @@ from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.plans import Plans
 from app.services.configuration.pull_request_check import ConfigReviews
 from app.services.guard import Guard
-from app.services.moves.closing import Closing
+from app.services.moves.moves import Moves
 from app.services.reconciling.look import Place
 from app.services.reconciling.repairs import Repairs
 from app.services.reconciling.request_budget import Purse, Share
@@ -56,7 +57,7 @@ class Looking:
     def __init__(
         self,
         world: World,
-        closing: Closing,
+        moves: Moves,
         pull_request_ends: PullRequestEnds,
         blockers: Blockers,
         overriding: Overriding,
@@ -70,7 +71,7 @@ class Looking:
         guard: Guard,
     ) -> None:
         self._world = world
-        self._closing = closing
+        self._moves = moves
         self._pull_request_ends = pull_request_ends
         self._blockers = blockers
         self._overriding = overriding
@@ -244,7 +245,7 @@ class Looking:
             return False
         if not is_gone and await self._review_ended(place, agent, taken.at):
             return True
-        if await self._closing.cancel(present, taken.why, since=taken.at):
+        if await self._moves.apply(present, TakeAway(taken.why, since=taken.at)):
             place.repairs.note("cancelled", agent)
             return True
         place.is_whole = False  # it moved on meanwhile
@@ -269,8 +270,7 @@ class Looking:
     async def _present(self, agent: Agent) -> Agent | None:
         """The agent as it is now; None at its end, and if it was taken away already."""
         present = await self._world.store.agent(agent.id)
-        is_left = present is not None and not present.is_final and present.taken_away_at is None
-        return present if is_left else None
+        return None if present is None or present.has_ended else present
 
     async def _rest(self, place: Place, threads: Sequence[Issue]) -> None:
         """Agents that the list does not tell enough about."""

@@ -74,9 +74,7 @@ class Asking:
 
         labelled = {role_of(label) for label in thread.labels} - {None}
         posts = [place.newest(thread.number, role) for role in labelled if role is not None]
-        is_all_at_work = all(
-            agent is not None and not (agent.is_final or agent.is_being_stopped) for agent in posts
-        )
+        is_all_at_work = all(agent is not None and not agent.has_ended for agent in posts)
         events = told_by_marks(place.triggers, thread.is_pull_request, thread.updated_at)
         if is_all_at_work and not events:
             return

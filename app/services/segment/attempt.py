@@ -30,7 +30,7 @@ from app.ports import (
 from app.services.drain import Drain
 from app.services.failures import no_access
 from app.services.moves.brakes import BrakeWatch
-from app.services.moves.closing import Closing
+from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.open_issue import Opening
@@ -71,7 +71,7 @@ class Segment:
         agent: Agent,
         gate: BreakerGate,
         history: Sequence[AgentEvent],
-        closing: Closing,
+        moves: Moves,
         stops: "Stops",
         sub_agents: SubAgents,
         opening: Opening,
@@ -81,7 +81,7 @@ class Segment:
         self._agent = agent
         self._gate = gate
         self._history = history
-        self._closing = closing
+        self._moves = moves
         self._stops = stops
         self._sub_agents = sub_agents
         self._opening = opening
@@ -122,7 +122,7 @@ class Segment:
             return _unprepared(error)
         await world.engine.enqueue(Work.to_publish(agent.id, f"start:{agent.segment}"))
         if agent.assignment.kind is RoleKind.TRIAGE:
-            issues = await gathered(world, self._closing, agent)
+            issues = await gathered(world, self._moves, agent)
             self._proposals = Proposals(world, self._gate, issues)
         try:
             problem = await self._set_up(order, checkout)

@@ -13,8 +13,9 @@ from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, Assignment, Task
 from app.core.agents.counters import Counters, fold
-from app.core.agents.events import AgentEvent, Finished, Returned, SegmentEnded, Spawned
-from app.core.agents.lifecycle import LIVE, Signal
+from app.core.agents.events import AgentEvent, Returned, Spawned
+from app.core.agents.lifecycle import LIVE
+from app.core.agents.steps import Abandon, Escalate, Finish
 from app.core.breaker.sub_agent_limits import NothingLeft, child_limits, overridden, reservation
 from app.core.breaker.verdict import money
 from app.core.budgets.budgets import Started, within_budget
@@ -23,7 +24,6 @@ from app.core.limits import LEAST_USD, Limits
 from app.core.money import nanousd, usd
 from app.core.rules.plan import RepositoryPlan
 from app.ports import (
-    Changes,
     Delegation,
     Funding,
     GitHubFailed,
@@ -31,6 +31,7 @@ from app.ports import (
 )
 from app.services.configuration.plans import Plans
 from app.services.money.funding import Money, Unmeasurable, own_nanousd
+from app.services.moves.moves import Moves
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.starting.predecessor import CannotStart, assignment_of
 from app.services.world import World, repository_of
@@ -47,10 +48,11 @@ class NotStarted(Exception):
 class SubAgents:
     """Starts sub-agents, and settles those whose process has died."""
 
-    def __init__(self, world: World, plans: Plans, money: Money) -> None:
+    def __init__(self, world: World, plans: Plans, money: Money, moves: Moves) -> None:
         self._world = world
         self._plans = plans
         self._money = money
+        self._moves = moves
 
     async def settle(self, parent: Agent, counters: Counters, why: str) -> Sequence[Returned]:
         """End the sub-agents that nobody runs any more, and count what all of them have used.
@@ -74,24 +76,13 @@ class SubAgents:
         # Appended by themselves: a process that still writes there is superseded, or we are.
         if below and not await store.append(child.id, child.segment, len(history) + 1, below):
             return None
-        ended: list[AgentEvent] = [SegmentEnded(at=died_at, why=why, died=True)]
         if counters.stop is not None:
-            return await self.end(child, Signal.TRIPPED, ended, Changes(stop=counters.stop))
-        ended.append(Finished(at=now, why=why))
-        return await self.end(child, Signal.TAKEN_AWAY, ended, Changes())
+            return await self._moves.apply(child, Escalate(counters.stop, is_told=True))
+        return await self._moves.apply(child, Abandon(why, died=True, ended_at=died_at))
 
-    async def end(
-        self, child: Agent, signal: Signal, events: Sequence[AgentEvent], changes: Changes
-    ) -> Agent | None:
+    async def end(self, child: Agent, step: Finish | Escalate | Abandon) -> Agent | None:
         """Give a sub-agent its final state, and its money back; None if somebody else did."""
-        moved = await self._world.store.move(child, signal, events, changes)
-        if moved is not None:
-            await self._money.settle(moved, await self._world.store.log(child.id))
-        log.info(
-            "sub-agent ended" if moved else "sub-agent had ended",
-            extra={"agent": str(child.id), "parent": child.parent, "signal": signal.value},
-        )
-        return moved
+        return await self._moves.apply(child, step)
 
     async def returned(self, child: AgentId) -> Returned:
         """What a sub-agent and all below it have used, for its parent's log."""
@@ -138,9 +129,7 @@ class SubAgents:
             for child in started:
                 await self.abandon(child, "its parent was taken over")
             raise
-        begun = await self._world.store.begin_segment(
-            started[0].id, 0, self._world.worker, self._world.clock.now()
-        )
+        begun = await self._moves.begin(started[0].id, 0)
         if begun is None:
             raise NotStarted("The sub-agent was ended before it began.")
         log.info("sub-agent started", extra={"agent": str(begun.id), "parent": begun.parent})

@@ -136,8 +136,8 @@ class Children:
             missing = result.failure if isinstance(result, Away) else gate.missing
             self._gate.missing = missing or self._gate.missing
             end = end_of(result, gate.counters, world.clock.now())
-            if end.signal is not None:
-                await sub_agents.end(child, end.signal, end.events, end.changes)
+            if end.step is not None:
+                await sub_agents.end(child, end.step)
             await self._count(await sub_agents.returned(child.id))
         return end
 

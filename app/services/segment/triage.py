@@ -7,14 +7,16 @@ from typing import Final
 from app.core.agents.agent import Agent, Task
 from app.core.agents.events import Proposed
 from app.core.agents.lifecycle import State
+from app.core.agents.steps import Finish
 from app.core.effects.triage import (
     MOST_AT_ONCE,
     is_taken_along,
     issues_of,
+    taken_along,
 )
 from app.core.rules.plan import RoleKind
 from app.ports import ToolResult, Triage
-from app.services.moves.closing import Closing
+from app.services.moves.moves import Moves
 from app.services.segment.gate import BreakerGate
 from app.services.world import World
 
@@ -24,7 +26,7 @@ _TAKEN: Final = frozenset({State.COMPLETED})
 log = logging.getLogger("squadron.agents")
 
 
-async def gathered(world: World, closing: Closing, agent: Agent) -> Mapping[int, Task]:
+async def gathered(world: World, moves: Moves, agent: Agent) -> Mapping[int, Task]:
     """The issues that the agent looks at: its own, and those whose agents have not begun yet.
 
     Whom it has taken along before a crash stays with it; each is taken by one agent only.
@@ -43,7 +45,7 @@ async def gathered(world: World, closing: Closing, agent: Agent) -> Mapping[int,
         if (
             _is_alike(each, agent)
             and each.segment == 0
-            and await closing.take_along(each, agent.id)
+            and await moves.apply(each, Finish(taken_along(agent.id)))
         ):
             with_it.append(each)
             log.info("taken along", extra={"agent": str(each.id), "by": str(agent.id)})

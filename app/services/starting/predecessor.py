@@ -28,7 +28,7 @@ class CannotStart:
 async def ended_at(world: World, agent: Agent) -> datetime | None:
     """When an agent's work was over; None: it is not. What ended it on GitHub may have happened
     long before anybody noticed: what was asked for in between was asked for after its end."""
-    if not agent.is_final and agent.taken_away_at is None:
+    if not agent.has_ended:
         return None
     history = await world.store.log(agent.id)
     ends = (event.since for event in reversed(history) if isinstance(event, Finished | TakenAway))
@@ -39,7 +39,7 @@ async def when_stopped(world: World, agent: Agent) -> Agent:
     """The agent, once its work is kept if it is being stopped; as it is after a while that is
     longer than this takes as a rule."""
     for _ in range(MOST_LOOKS):
-        if not agent.is_being_stopped:
+        if agent.state is not State.STOPPING:
             break
         await world.clock.sleep(LOOK_AGAIN_SECONDS)
         agent = await world.store.agent(agent.id) or agent

@@ -149,7 +149,10 @@ class Starting:
         if untrusted := await self._trusting.distrust(repository, order.by):
             await self._refuse(repository, issue, order, untrusted, "sender not trusted")
             return None
-        if earlier is not None and (await when_stopped(self._world, earlier)).is_being_stopped:
+        if (
+            earlier is not None
+            and (await when_stopped(self._world, earlier)).state is State.STOPPING
+        ):
             await self._refuse(repository, issue, order, STOPPING)
             await self._put_off(repository, issue, order, order.task, self._world.clock.now())
             raise NotYet

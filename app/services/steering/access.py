@@ -5,9 +5,10 @@ import logging
 from app.core.agents.agent import Agent
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import LIVE, State
+from app.core.agents.steps import TakeAway, WakeUp
 from app.ports import GitHubFailed, Listed, NoAccess, Repository
 from app.services.guard import Guard
-from app.services.moves.closing import OURSELVES, Closing
+from app.services.moves.moves import Moves
 from app.services.moves.stopping import Stopping
 from app.services.world import World, repository_of
 
@@ -19,10 +20,10 @@ log = logging.getLogger("squadron.reconcile")
 class Access:
     """Stops and wakes them."""
 
-    def __init__(self, world: World, closing: Closing, stopping: Stopping, guard: Guard) -> None:
+    def __init__(self, world: World, moves: Moves, stopping: Stopping, guard: Guard) -> None:
         self._world = world
         self._guard = guard
-        self._closing = closing
+        self._moves = moves
         self._stopping = stopping
 
     async def lost(self, listed: Listed) -> list[Agent]:
@@ -56,8 +57,7 @@ class Access:
         log.warning(why, extra={"repository": here.full_name})
         agents = await self._world.store.agents(repository=here.full_name, states=LIVE)
         own = [each for each in agents if each.parent is None]  # others end with theirs
-        left = [each for each in own if each.taken_away_at is None]
-        return [each for each in left if await self._closing.cancel(each, why)]
+        return [each for each in own if await self._moves.apply(each, TakeAway(why))]
 
     async def stop(self, repository: Repository, why: NoAccess) -> list[Agent]:
         """Let those at work wait until the App is let in; sub-agents end with theirs."""
@@ -65,11 +65,11 @@ class Access:
         at_work = await self._world.store.agents(
             repository=repository.full_name, states=frozenset({State.ACTIVE})
         )
-        own = [one for one in at_work if one.parent is None and one.taken_away_at is None]
+        own = [one for one in at_work if one.parent is None]
         return [one for one in own if await self._stopping.wait_for_access(one, str(why))]
 
     async def again(self, agent: Agent) -> bool:
         """Wake one that waits to be let in. GitHub has just answered for its repository."""
         if agent.waits_for is not Waits.ACCESS:
             return False
-        return await self._closing.wake(agent, ACCESS_AGAIN, OURSELVES) is not None
+        return await self._moves.apply(agent, WakeUp(ACCESS_AGAIN)) is not None

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import AgentEvent, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.steps import OURSELVES, WakeUp, escalation
 from app.core.agents.stops import Cause, Failure
 from app.core.budgets.rates import Allowed
 from app.core.rules.trust import Permission, Sender
 from app.core.steering import feedback as words_of
 from app.core.steering.feedback import Review
 from app.ports import GitHubFailed, PullRequest, Repository
-from app.services.moves.closing import OURSELVES, Closing
+from app.services.moves.moves import Moves
 from app.services.starting.start import Starting
 from app.services.world import World, repository_of
 
@@ -36,10 +37,10 @@ class _News:
 class Feedback:
     """Wakes agents that have handed over."""
 
-    def __init__(self, world: World, starting: Starting, closing: Closing) -> None:
+    def __init__(self, world: World, starting: Starting, moves: Moves) -> None:
         self._world = world
         self._starting = starting
-        self._closing = closing
+        self._moves = moves
 
     async def judged(self, repository: Repository, numbers: Sequence[int]) -> None:
         """A webhook says that something came to these pull requests."""
@@ -124,8 +125,8 @@ class Feedback:
 
     async def _wake(self, agent: Agent, news: _News, conflict: str | None) -> bool:
         why = "\n\n".join(news.words)
-        woken = await self._closing.wake(agent, why, news.by, conflict, news.names)
-        return woken is not None
+        step = WakeUp(why, news.by, conflict, news.names)
+        return await self._moves.apply(agent, step) is not None
 
     async def _reviewed(
         self, agent: Agent, number: int, history: Sequence[AgentEvent], told: frozenset[str]
@@ -180,4 +181,5 @@ class Feedback:
         """It was told of the conflict, and left this very head."""
         words = words_of.conflict_stays_words(agent.default_branch)
         failure = Failure(cause=Cause.CONFLICT, at=self._world.clock.now(), reason=words)
-        return await self._closing.escalate(agent, failure, "") is not None
+        step = escalation(await self._world.store.log(agent.id), failure)
+        return await self._moves.apply(agent, step) is not None

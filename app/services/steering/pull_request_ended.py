@@ -4,17 +4,18 @@ from datetime import datetime
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import Waits
+from app.core.agents.steps import Finish, TakeAway
 from app.ports import PullRequest
-from app.services.moves.closing import Closing
+from app.services.moves.moves import Moves
 from app.services.world import World, repository_of
 
 
 class PullRequestEnds:
     """Asks GitHub about the pull request of an agent."""
 
-    def __init__(self, world: World, closing: Closing) -> None:
+    def __init__(self, world: World, moves: Moves) -> None:
         self._world = world
-        self._closing = closing
+        self._moves = moves
 
     async def settle(self, agent: Agent, before: datetime | None = None) -> bool:
         """Settle an agent whose pull request was merged or closed; False while there is none,
@@ -26,9 +27,10 @@ class PullRequestEnds:
             return False
         number, at = pull.number, pull.closed_at
         if pull.is_merged:
-            await self._closing.finish(agent, f"#{number} was merged.", at)
+            await self._moves.apply(agent, Finish(f"#{number} was merged.", since=at))
         else:
-            await self._closing.cancel(agent, f"#{number} was closed without merging.", since=at)
+            step = TakeAway(f"#{number} was closed without merging.", since=at)
+            await self._moves.apply(agent, step)
         return True
 
     async def _pull_request_of(self, agent: Agent) -> PullRequest | None:

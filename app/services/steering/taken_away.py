@@ -2,22 +2,19 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import LIVE, State
+from app.core.agents.steps import TakeAway
 from app.core.steering.ownership import Taken
 from app.ports import Issue, Repository
 from app.services.effects.needs_human import NeedsHuman
-from app.services.moves.closing import Closing
+from app.services.moves.moves import MOST_LOOKS, Moves
 from app.services.steering.blockers import Blockers
 from app.services.steering.ownership import Overriding
 from app.services.steering.pull_request_ended import PullRequestEnds
 from app.services.world import World
-
-MOST_LOOKS: Final = 3
-"""After that, reconciliation finds what is left."""
 
 
 class EndsByPeople:
@@ -26,14 +23,14 @@ class EndsByPeople:
     def __init__(
         self,
         world: World,
-        closing: Closing,
+        moves: Moves,
         overriding: Overriding,
         pull_request_ends: PullRequestEnds,
         blockers: Blockers,
         needs_human: NeedsHuman,
     ) -> None:
         self._world = world
-        self._closing = closing
+        self._moves = moves
         self._overriding = overriding
         self._pull_request_ends = pull_request_ends
         self._blockers = blockers
@@ -77,7 +74,7 @@ class EndsByPeople:
             await self._take_away(repository, number, issue)
 
     async def _take_away(self, repository: Repository, number: int, issue: Issue | None) -> None:
-        """An agent that moves on just then is looked at again."""
+        """An agent that moves on just then is looked at again; a pass finds what is left."""
         for _ in range(MOST_LOOKS):
             agents = await self._at_work(repository, number)
             lost = [
@@ -87,7 +84,7 @@ class EndsByPeople:
             ]
             for agent, taken in lost:
                 if not await self._pull_request_ends.settle(agent, _before(taken, issue)):
-                    await self._closing.cancel(agent, taken.why, since=taken.at)
+                    await self._moves.apply(agent, TakeAway(taken.why, since=taken.at))
             if not lost:
                 return
 
@@ -96,7 +93,7 @@ class EndsByPeople:
         live = await self._world.store.agents(
             repository=repository.full_name, issue=number, states=LIVE
         )
-        return [agent for agent in live if agent.parent is None and agent.taken_away_at is None]
+        return [agent for agent in live if agent.parent is None and not agent.has_ended]
 
 
 def _before(taken: Taken, issue: Issue | None) -> datetime | None:

@@ -1,0 +1,76 @@
+"""What follows when a session has ended by itself: the agent hands over, waits, or is done."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final, assert_never
+
+from app.core.agents.agent import Agent
+from app.core.agents.events import AgentEvent, Waits
+from app.core.agents.steps import Finish, Requeue, Sleep, Step, escalation
+from app.core.agents.stops import Cause, Failure
+from app.core.agents.work import (
+    Idle,
+    KeptWork,
+    ReportedBlocked,
+    ReportedComplete,
+    ReviewSubmitted,
+    SessionEnd,
+)
+from app.core.steering.blockers import circle
+from app.core.steering.feedback import conflict_stays_words, was_told_of_a_conflict
+
+WITHOUT_A_WORD: Final = "The agent stopped without a word."
+
+
+def step_at_end(
+    agent: Agent,
+    end: SessionEnd,
+    kept: KeptWork,
+    history: Sequence[AgentEvent],
+    others: Iterable[Agent],
+    at: datetime,
+) -> Step:
+    """The step that the end of a session calls for. `history`: the agent's log; `others`: the
+    agents of the same repository, by which a circle of waiting is found."""
+    match end:
+        case ReportedComplete(summary=summary):
+            return _complete(agent, summary, kept, history, at)
+        case ReviewSubmitted(summary=summary):
+            why = "The review was submitted."
+            return Finish(why, summary, segment_ended="review submitted")
+        case ReportedBlocked(reason=reason, blocked_by=numbers):
+            blockers = tuple(sorted({number for number in numbers if number > 0}))
+            if not blockers:
+                return Sleep(Waits.ANSWER, reason, summary=reason)
+            if path := circle(agent.id.issue, blockers, others):
+                around = " → ".join(f"#{number}" for number in (agent.id.issue, *path))
+                words = f"The agent would wait in a circle: {around}."
+                failure = Failure(cause=Cause.BLOCKED_IN_CIRCLE, at=at, reason=words)
+                return escalation(history, failure, reason)
+            return Sleep(Waits.BLOCKER, reason, blockers, reason)
+        case Idle(text=text):
+            words = text or WITHOUT_A_WORD
+            return Sleep(Waits.ANSWER, words, summary=words)
+        case _:
+            assert_never(end)
+
+
+def _complete(
+    agent: Agent, summary: str, kept: KeptWork, history: Sequence[AgentEvent], at: datetime
+) -> Step:
+    """Hand over by a pull request, or complete at once if nothing was changed. What others pushed
+    to the branch is the agent's to resolve, once."""
+    words = ""
+    if kept.diverged and not kept.was_told:
+        return Requeue(kept.problem, summary, tell=f"Your work could not be pushed: {kept.problem}")
+    if kept.diverged:
+        words = kept.problem
+    elif kept.conflicts and was_told_of_a_conflict(history):
+        words = conflict_stays_words(agent.default_branch, kept.conflicts)
+    if words:
+        return escalation(history, Failure(cause=Cause.CONFLICT, at=at, reason=words), summary)
+    if not kept.is_pushed or (kept.problem and not kept.has_changes):
+        return Sleep(Waits.ANSWER, f"Done, but {kept.problem}", summary=summary)
+    if kept.has_changes:
+        return Sleep(Waits.REVIEW, "handed over", summary=summary)
+    return Finish(summary, summary, segment_ended="nothing to change")
