@@ -159,6 +159,18 @@ def test_a_known_secret_is_hidden_in_every_disguise(secret: str, disguise: str) 
     assert found_in(shown, [secret])
 
 
+@pytest.mark.parametrize("first", ["n", "f", "a0", "u00e9"])
+@pytest.mark.parametrize("before", ["\\", "%", "C:\\"])
+def test_what_looks_like_an_escape_may_be_the_beginning_of_a_secret(
+    before: str, first: str
+) -> None:
+    secret = f"{first}0123456789ghijklmnop"
+    assert redact(f"{before}{secret}!", [secret]) == f"{before}[redacted]!"
+    assert secret in found_in(f"{before}{secret}!", [secret])
+    between = redact("\\".join("tronfbrtn0123456789"), ["tronfbrtn0123456789"])
+    assert between == "[redacted]"
+
+
 @given(
     st.text(string.ascii_letters + string.digits + "-_/+=", min_size=20, max_size=60).filter(
         lambda secret: len(letters(secret)) >= LEAST_LETTERS

@@ -59,6 +59,8 @@ _SHAPES_IN_FILES: Final = re.compile(
 
 _BETWEEN: Final = re.compile(r"%[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|\\[nrtbf]|[^0-9A-Za-z]+")
 """What no skeleton has: marks, spaces, and what URLs and JSON write in the place of these."""
+_MARKS: Final = re.compile(r"[^0-9A-Za-z]+")
+"""The same where nothing is an escape: a backslash may stand before a letter of the secret."""
 _BETWEEN_HEX: Final = re.compile(r"0[xX]|\\x|[^0-9A-Fa-f]+")
 
 Span = tuple[int, int]
@@ -78,7 +80,7 @@ def found_in(content: str, known: Iterable[str] = ()) -> frozenset[str]:
     plain = content.replace("\0", "")  # in UTF-16 every other byte is a zero
     found = {match[0] for match in _SHAPES_IN_FILES.finditer(plain)}
     found |= {form for form in forms.exact if form in plain}
-    for between, wanted in ((_BETWEEN, forms.letters), (_BETWEEN_HEX, forms.digits)):
+    for between, wanted in forms.readings(plain):
         bare = _bare(between.sub("", plain), between)
         found |= {form for form, _ in _found(bare, wanted)}
     return frozenset(found)
@@ -92,10 +94,19 @@ class _Forms:
     """Of secrets with too few letters: in a header, a URL, a JSON string, or as they are."""
     letters: "_Index"
     """Letters and digits alone, of the secret and of its base64, also backwards."""
+    plain_letters: "_Index"
+    """The same of a text in which nothing is an escape."""
     digits: "_Index"
     """In hex, also backwards."""
     ends: Mapping[str, tuple[str, str]]
     """By its letters: what a secret has before the first and behind the last of them."""
+
+    def readings(self, text: str) -> Iterator[tuple[re.Pattern[str], "_Index"]]:
+        """The ways to read a text: what to leave out of it, and what to look for in the rest."""
+        yield _BETWEEN, self.letters
+        if "\\" in text or "%" in text:
+            yield _MARKS, self.plain_letters
+        yield _BETWEEN_HEX, self.digits
 
 
 _Index = Mapping[str, Sequence[str]]
@@ -105,14 +116,16 @@ _Index = Mapping[str, Sequence[str]]
 @lru_cache(maxsize=8)
 def _forms(known: frozenset[str]) -> _Forms:
     units = {unit for secret in known for unit in _units(secret)}
-    letters = {form for unit in units for form in _skeletons(unit)}
+    letters = {form for unit in units for form in _skeletons(unit, _BETWEEN)}
+    plain_letters = {form for unit in units for form in _skeletons(unit, _MARKS)}
     digits = {unit.encode().hex() for unit in units if len(unit) >= LEAST_LETTERS}
     short = (secret for secret in known if len(_BETWEEN.sub("", secret)) < LEAST_LETTERS)
     return _Forms(
         sorted({form for secret in short for form in _exact(secret)}, key=len, reverse=True),
         _index(letters | {form[::-1] for form in letters}),
+        _index(plain_letters | {form[::-1] for form in plain_letters}),
         _index(digits | {form[::-1] for form in digits}),
-        {_BETWEEN.sub("", unit): _ends(unit) for unit in units},
+        {each.sub("", unit): _ends(unit) for unit in units for each in (_MARKS, _BETWEEN)},
     )
 
 
@@ -148,7 +161,7 @@ def _units(secret: str) -> Iterator[str]:
             yield line.strip()
 
 
-def _skeletons(unit: str) -> Iterator[str]:
+def _skeletons(unit: str, between: re.Pattern[str]) -> Iterator[str]:
     """The unit's letters and digits, and those of its base64, wherever it stands in what was
     encoded: only that part of it which its neighbours do not change."""
     raw = unit.encode()
@@ -158,7 +171,7 @@ def _skeletons(unit: str) -> Iterator[str]:
         first = -(-before * 8 // 6)
         forms.append(encoded[first : (before + len(raw)) * 8 // 6])
     for form in forms:
-        letters = _BETWEEN.sub("", form)
+        letters = between.sub("", form)
         if len(letters) >= LEAST_LETTERS:
             yield letters
 
@@ -166,7 +179,7 @@ def _skeletons(unit: str) -> Iterator[str]:
 def _known_spans(text: str, forms: _Forms) -> Iterator[Span]:
     for form in forms.exact:
         yield from _places(text, form)
-    for between, wanted in ((_BETWEEN, forms.letters), (_BETWEEN_HEX, forms.digits)):
+    for between, wanted in forms.readings(text):
         if not wanted:
             continue
         bare = _Bare.of(text, between)
