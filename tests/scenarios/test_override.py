@@ -260,7 +260,7 @@ def test_an_agent_has_stopped_before_its_work_is_pushed(team: Squad) -> None:
         team.close(task)
         until_it_hangs(team)
         assert not team.processes(agent.id)
-        assert team.agent(task).state is State.ACTIVE, "it is not cancelled before it is kept"
+        assert team.agent(task).state is State.STOPPING, "it is not cancelled before it is kept"
         log, asked = team.registry.log(agent.id), len(team.prompts(task))
         team.go("never-hangs")
         is_taken_away(team, task, "hangs", f"Cancelled: #{task.number} was closed.")
