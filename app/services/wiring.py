@@ -33,7 +33,7 @@ from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.reconciling.needs_human import NeedsHumanTurns
-from app.services.reconciling.repository import Looking
+from app.services.reconciling.repository import RepositoryLooks
 from app.services.reconciling.reviews import Judging
 from app.services.segment.attempt import Stops
 from app.services.segment.open_issue import Opening
@@ -43,11 +43,9 @@ from app.services.starting.start import Starting
 from app.services.starting.taken_back import NotBegun
 from app.services.starting.trust import Trusting
 from app.services.steering.access import Access
-from app.services.steering.blockers import Blockers
 from app.services.steering.feedback import Feedback
+from app.services.steering.look import Looking
 from app.services.steering.ownership import Overriding
-from app.services.steering.pull_request_ended import PullRequestEnds
-from app.services.steering.taken_away import EndsByPeople
 from app.services.world import World
 
 
@@ -85,19 +83,15 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     starting = Starting(world, plans=plans, money=money, trusting=trusting, moving=moving)
 
     # Steering: what GitHub's state says about an agent that is there
-    blockers = Blockers(world, moves=moves)
-    access = Access(world, moves=moves, stopping=stopping, guard=guard)
-    feedback = Feedback(world, starting=starting, moves=moves)
-    overriding = Overriding(world, plans=plans, starting=starting)
-    pull_request_ends = PullRequestEnds(world, moves=moves)
-    ends_by_people = EndsByPeople(
+    looking = Looking(
         world,
         moves=moves,
-        overriding=overriding,
-        pull_request_ends=pull_request_ends,
-        blockers=blockers,
-        needs_human=needs_human,
+        stopping=stopping,
+        braking=braking,
+        ownership=Overriding(world, plans=plans, starting=starting),
+        feedback=Feedback(world, starting=starting),
     )
+    access = Access(world, looking=looking, guard=guard)
 
     # Commands: what people say
     raising = Raising(world, starting=starting, money=money, moves=moves)
@@ -107,10 +101,10 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         moves=moves,
         raising=raising,
         not_begun=NotBegun(world),
-        feedback=feedback,
+        looking=looking,
     )
     commanding = Commanding(world, starting=starting, obeying=obeying)
-    hearing = Hearing(world, starting=starting, moves=moves, commanding=commanding)
+    hearing = Hearing(world, starting=starting, looking=looking, commanding=commanding)
 
     # Both what a delivery tells and what a pass finds
     config_trouble = ConfigTrouble(world, plans=plans)
@@ -128,39 +122,31 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         providers=providers,
         stops=Stops(drain, brakes),
         opening=Opening(world),
-        feedback=feedback,
-        blockers=blockers,
+        looking=looking,
     )
     deliveries = Routing(
         world,
         starting=starting,
-        ends_by_people=ends_by_people,
-        pull_request_ends=pull_request_ends,
+        looking=looking,
+        needs_human=needs_human,
         commanding=commanding,
         hearing=hearing,
-        feedback=feedback,
         config_reviews=config_reviews,
         config_trouble=config_trouble,
     )
-    looking = Looking(
+    repositories = RepositoryLooks(
         world,
-        moves=moves,
-        pull_request_ends=pull_request_ends,
-        blockers=blockers,
-        overriding=overriding,
+        looking=looking,
         starting=starting,
         plans=plans,
         config_trouble=config_trouble,
         config_reviews=config_reviews,
         hearing=hearing,
-        feedback=feedback,
-        access=access,
         guard=guard,
     )
     reconciliation = Reconciliation(
         world,
-        moves=moves,
-        stopping=stopping,
+        looking=looking,
         waiting_starts=WaitingStarts(world, starting=starting, guard=guard),
         publisher=publisher,
         money=money,
@@ -168,9 +154,9 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         sub_agents=sub_agents,
         adapting=Adapting(world, plans=plans, guard=guard),
         needs_human=NeedsHumanTurns(world, needs_human=needs_human, guard=guard),
-        judging=Judging(world, feedback=feedback, guard=guard),
+        judging=Judging(world, looking=looking, guard=guard),
         access=access,
-        looking=looking,
+        repositories=repositories,
         braking=braking,
         room=room,
         providers=providers,
@@ -181,7 +167,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     handlers: Mapping[WorkKind, Handler] = {
         WorkKind.DELIVERY: deliveries.handle,
         WorkKind.SEGMENT: segments.run,
-        WorkKind.EFFECTS: Publishing(world, publisher=publisher, feedback=feedback).handle,
+        WorkKind.EFFECTS: Publishing(world, publisher=publisher, looking=looking).handle,
         WorkKind.RECONCILIATION: reconciliation.handle,
         WorkKind.REDELIVERY: Redelivery(world).handle,
     }

@@ -129,7 +129,7 @@ def test_peers_22_a_blocker_that_is_closed_already_wakes_at_once(team: Squad) ->
     task = team.give("docs", "Go", is_blocked("That one.", closed.number), completes("Done."))
     agent = team.until(task, State.COMPLETED)
     [woken] = [one for one in team.registry.log(agent.id) if isinstance(one, Woken)]
-    assert "closed already" in woken.why
+    assert woken.why == f"Closed meanwhile: #{closed.number}."
 
 
 def test_peers_22_waiting_for_oneself_is_refused_and_escalated(team: Squad) -> None:

@@ -42,10 +42,11 @@ def test_words_to_an_agent_at_work_are_told_at_its_next_turn_once(how: str) -> N
         assert heard(squad, task, "Blue.") == 1
 
 
-def test_what_was_said_before_the_question_is_no_answer_to_it() -> None:
+@pytest.mark.parametrize("how", ["told", "untold", "late"])
+def test_what_was_said_before_the_question_is_no_answer_to_it(how: str) -> None:
     with story(PLACES) as squad:
         task = squad.give("fixer", "The answer is wrong", thinks(20), *ASKS, *FIXES)
-        with squad.telling("untold"):
+        with squad.telling(how):
             squad.comment(task, "Hurry up.")
             squad.passes(seconds=20)
         assert squad.states(task) == [ASKING]

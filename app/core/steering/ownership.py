@@ -87,7 +87,7 @@ def taken_away(history: Sequence[AgentEvent], issue: Issue | None, bot: str) -> 
     if issue is None:
         return "The issue was deleted or transferred."
     back = "" if issue.taken_back is None else issue.taken_back.what
-    if back == "closed" or not issue.is_open:
+    if back == "closed" or not (back or issue.is_open):
         return f"#{issue.number} was closed."
     began = beginning(history)
     if began is None:

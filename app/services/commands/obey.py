@@ -55,7 +55,7 @@ from app.services.moves.moves import MOST_LOOKS, Moves
 from app.services.starting.predecessor import when_stopped
 from app.services.starting.start import Order, Starting
 from app.services.starting.taken_back import NotBegun
-from app.services.steering.feedback import Feedback
+from app.services.steering.look import Looking
 from app.services.world import World, repository_of
 
 
@@ -106,14 +106,14 @@ class Obeying:
         moves: Moves,
         raising: Raising,
         not_begun: NotBegun,
-        feedback: Feedback,
+        looking: Looking,
     ) -> None:
         self._world = world
         self._starting = starting
         self._moves = moves
         self._raising = raising
         self._not_begun = not_begun
-        self._feedback = feedback
+        self._looking = looking
 
     async def obey(self, told: Told, agents: Sequence[Agent], read: Sequence[Command]) -> Said:
         """Do all of it in order, or nothing where one of them is unclear. May raise
@@ -214,8 +214,10 @@ class Obeying:
                 why = f"{login} stopped it {told.how('stop')}."
                 await self._stop(agent.id, why, told)
             case Wake() if agent.state is State.SLEEPING:
-                if told.review is not None and await self._feedback.look(agent):
-                    return  # by what the review says besides
+                if told.review is not None:
+                    taken = await self._looking.look(agent.id)
+                    if isinstance(taken, WakeUp):
+                        return  # by what the review says besides
                 why = f"{login} woke it {told.how('wake')}."
                 if told.review is None and says_more(told.note):
                     why = f"{why} {login} commented:\n\n{told.note}"

@@ -1,11 +1,12 @@
 """Handle one delivery that concerns an agent: a hint, after which the state is read again."""
 
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import assert_never
 
-from app.core.agents.agent import Task
+from app.core.agents.agent import Agent, Task
 from app.core.agents.lifecycle import LIVE
 from app.core.effects.check_run import RunId
 from app.core.effects.retry import FailedCall, GiveUp, RetryAt, Unforeseen, after
@@ -36,11 +37,10 @@ from app.services.commands.answers import Hearing
 from app.services.commands.hear import Commanding, Comment, Press
 from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.pull_request_check import ConfigReviews
+from app.services.effects.needs_human import NeedsHuman
 from app.services.failures import failure_of
 from app.services.starting.start import Order, Starting
-from app.services.steering.feedback import Feedback
-from app.services.steering.pull_request_ended import PullRequestEnds
-from app.services.steering.taken_away import EndsByPeople
+from app.services.steering.look import Looking
 from app.services.world import World
 
 log = logging.getLogger("squadron.routing")
@@ -53,21 +53,19 @@ class Routing:
         self,
         world: World,
         starting: Starting,
-        ends_by_people: EndsByPeople,
-        pull_request_ends: PullRequestEnds,
+        looking: Looking,
+        needs_human: NeedsHuman,
         commanding: Commanding,
         hearing: Hearing,
-        feedback: Feedback,
         config_reviews: ConfigReviews,
         config_trouble: ConfigTrouble,
     ) -> None:
         self._world = world
         self._commanding = commanding
         self._hearing = hearing
-        self._feedback = feedback
         self._starting = starting
-        self._ends_by_people = ends_by_people
-        self._pull_request_ends = pull_request_ends
+        self._looking = looking
+        self._needs_human = needs_human
         self._config_reviews = config_reviews
         self._config_trouble = config_trouble
 
@@ -119,9 +117,9 @@ class Routing:
             case IssueOpened():
                 await self._opened(signal)
             case IssueClosed():
-                await self._ends_by_people.issue_closed(_where(signal), signal.issue)
+                await self._closed(_where(signal), signal.issue)
             case IssueChangedHands():
-                await self._ends_by_people.changed_hands(_where(signal), signal.issue)
+                await self._look_at(_where(signal), lambda one: one.id.issue == signal.issue)
             case Commented():
                 await self._commented(signal)
             case CommentEdited():
@@ -133,13 +131,13 @@ class Routing:
             case PullRequestLabelled():
                 await self._labelled(signal, signal.number)
             case PullRequestClosed():
-                await self._pull_request_closed(signal)
+                await self._closed(_where(signal), signal.number)
             case PullRequestJudged():
                 if signal.words is not None:
                     await self._commanding.hear(_comment(signal.words))
-                await self._feedback.judged(_where(signal), signal.numbers)
+                await self._look_at(_where(signal), lambda one: one.pull_request in signal.numbers)
             case CommitFailed():
-                await self._feedback.failed(_where(signal), signal.branches)
+                await self._look_at(_where(signal), lambda one: one.branch in signal.branches)
             case DefaultBranchPushed():
                 await self._config_trouble.pushed(_where(signal))
             case _:
@@ -168,7 +166,7 @@ class Routing:
     async def _assigned(self, signal: IssueAssigned) -> None:
         repository = _where(signal)
         if signal.assignee != await self._world.github.bot_login():
-            await self._ends_by_people.changed_hands(repository, signal.issue)
+            await self._look_at(repository, lambda one: one.id.issue == signal.issue)
             return
         for label in signal.labels:
             role = await self._starting.role_of_label(repository, label)
@@ -209,16 +207,23 @@ class Routing:
         )
         await self._commanding.press(press)
 
-    async def _pull_request_closed(self, signal: PullRequestClosed) -> None:
-        repository = _where(signal)
-        agents = await self._world.store.agents(repository=signal.repository, states=LIVE)
-        for agent in agents:
-            if agent.pull_request == signal.number:
-                # What was done to the issue came first.
-                await self._ends_by_people.changed_hands(repository, agent.id.issue)
-                await self._pull_request_ends.settle(agent)
-        # Nobody reviews it any longer.
-        await self._ends_by_people.issue_closed(repository, signal.number)
+    async def _closed(self, repository: Repository, number: int) -> None:
+        """Nobody works on what is closed, waits for it, or has to decide about it any longer."""
+
+        def is_concerned(agent: Agent) -> bool:
+            return number in (agent.id.issue, agent.pull_request, *agent.blocked_by)
+
+        await self._look_at(repository, is_concerned)
+        here = await self._world.store.agents(repository=repository.full_name, issue=number)
+        if here:
+            repository_id = here[0].repository_id
+            await self._needs_human.look_at_original(repository, repository_id, number)
+
+    async def _look_at(self, repository: Repository, is_concerned: Callable[[Agent], bool]) -> None:
+        """A delivery says no more than at whom to look."""
+        live = await self._world.store.agents(repository=repository.full_name, states=LIVE)
+        for agent in filter(is_concerned, live):
+            await self._looking.look(agent.id)
 
 
 def _where(signal: Heard) -> Repository:

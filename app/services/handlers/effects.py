@@ -3,17 +3,17 @@
 from app.core.agents.agent import AgentId
 from app.ports import Work
 from app.services.effects.publisher import Publisher
-from app.services.steering.feedback import Feedback
+from app.services.steering.look import Looking
 from app.services.world import World
 
 
 class Publishing:
     """Handles `WorkKind.EFFECTS`."""
 
-    def __init__(self, world: World, publisher: Publisher, feedback: Feedback) -> None:
+    def __init__(self, world: World, publisher: Publisher, looking: Looking) -> None:
         self._world = world
         self._publisher = publisher
-        self._feedback = feedback
+        self._looking = looking
 
     async def handle(self, work: Work) -> None:
         """Publish the agent that `work` names. Checks judge its branch from the push on, before
@@ -22,7 +22,7 @@ class Publishing:
         had_one = await self._pull_request(agent_id) is not None
         await self._publisher.publish(agent_id)
         if not had_one and await self._pull_request(agent_id) is not None:
-            await self._feedback.fell_asleep(agent_id)
+            await self._looking.look_again(agent_id)
 
     async def _pull_request(self, agent_id: AgentId) -> int | None:
         agent = await self._world.store.agent(agent_id)

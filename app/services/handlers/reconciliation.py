@@ -12,11 +12,9 @@ from functools import partial
 from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
-from app.core.agents.counters import fold
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import FINAL, LIVE, State
-from app.core.agents.steps import Finish, Requeue, escalation
-from app.core.breaker.clocks import overdue, review_is_over, waits_since
+from app.core.steering.seen import AS_IT_WAS
 from app.ports import (
     GitHubFailed,
     Look,
@@ -34,20 +32,19 @@ from app.services.guard import Guard
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import LIFTED, Braking
-from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
-from app.services.moves.stopping import Stopping
 from app.services.reconciling.doubles import IN_FLIGHT, Doubles
 from app.services.reconciling.needs_human import NeedsHumanTurns
 from app.services.reconciling.repairs import Repairs
-from app.services.reconciling.repository import Looking
+from app.services.reconciling.repository import RepositoryLooks
 from app.services.reconciling.request_budget import Purse, Share
 from app.services.reconciling.reviews import Judging
 from app.services.segment.sub_agent_rows import SubAgents
 from app.services.starting.put_off import WaitingStarts
 from app.services.steering.access import Access
-from app.services.world import World, segment_marker
+from app.services.steering.look import Looking
+from app.services.world import World
 
 LOOKED_AT_FOR: Final = timedelta(days=1)
 """How long after its last change an agent's effects are looked at for doubles."""
@@ -90,8 +87,7 @@ class Reconciliation:
     def __init__(
         self,
         world: World,
-        moves: Moves,
-        stopping: Stopping,
+        looking: Looking,
         waiting_starts: WaitingStarts,
         publisher: Publisher,
         money: Money,
@@ -101,7 +97,7 @@ class Reconciliation:
         needs_human: NeedsHumanTurns,
         judging: Judging,
         access: Access,
-        looking: Looking,
+        repositories: RepositoryLooks,
         braking: Braking,
         room: Room,
         providers: Providers,
@@ -110,8 +106,7 @@ class Reconciliation:
         guard: Guard,
     ) -> None:
         self._world = world
-        self._moves = moves
-        self._stopping = stopping
+        self._looking = looking
         self._waiting_starts = waiting_starts
         self._publisher = publisher
         self._money = money
@@ -121,7 +116,7 @@ class Reconciliation:
         self._needs_human = needs_human
         self._judging = judging
         self._access = access
-        self._looking = looking
+        self._repositories = repositories
         self._braking = braking
         self._room = room
         self._providers = providers
@@ -141,7 +136,7 @@ class Reconciliation:
             await self._providers.ask_at_once()
         if work.subject == LIFTED:  # what was refused under the brake is wanted still
             looked.full_looks_requests = Share.LOOKS
-            self._looking.forget()
+            self._repositories.forget()
         with self._world.github.counted() as spent:
             purse = Purse(spent, self._drain)
             await self._run(looked, repairs, purse)
@@ -230,15 +225,11 @@ class Reconciliation:
         if agent.parent is not None:
             await self._sub_agent(agent, AgentId.parse(agent.parent), repairs)
             return
-        match agent.state:
-            case State.STOPPING:
-                await self._taken_away(agent, repairs)
-            case State.ACTIVE:
-                await self._active(agent, repairs)
-            case State.QUEUED:
-                await self._queued(agent, repairs)
-            case _:
-                await self._waiting(agent, repairs)
+        if agent.state in (State.SLEEPING, State.PAUSED):
+            return  # GitHub is asked first
+        if agent.state is State.QUEUED and await self._is_held_back(agent, repairs):
+            return
+        repairs.took(await self._looking.look(agent.id, AS_IT_WAS), agent)
 
     async def _sub_agent(self, child: Agent, parent_id: AgentId, repairs: Repairs) -> None:
         """Its parent ends it, in this segment or at the start of the next; who neither works nor
@@ -251,70 +242,26 @@ class Reconciliation:
         if await self._sub_agents.abandon(child, "its process died"):
             repairs.note("ended a sub-agent that nobody runs", child)
 
-    async def _taken_away(self, agent: Agent, repairs: Repairs) -> None:
-        """Its segment ends it, or whoever took it away, unless their process died."""
-        if agent.worker is not None:
-            if await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id):
-                return
-            marker = segment_marker(self._world, agent.id, agent.segment)
-            await self._world.processes.kill_marked(marker)
-        if await self._moves.end_taken_away(agent.id):
-            repairs.note("cancelled", agent)
-
-    async def _active(self, agent: Agent, repairs: Repairs) -> None:
-        pending = await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id)
-        alive = agent.worker is not None and await self._world.engine.is_alive(agent.worker)
-        if not pending:
-            if await self._requeue(agent, "its worker is gone"):
-                repairs.note("requeued", agent)
-        elif alive:
-            await self._overdue(agent, repairs)
-
-    async def _queued(self, agent: Agent, repairs: Repairs) -> None:
+    async def _is_held_back(self, agent: Agent, repairs: Repairs) -> bool:
+        """Whether a queued agent has work to come, waits for something that is to be had by other
+        means than a worker, or was just let on."""
         if await self._providers.let_on(agent):
             repairs.note("let on", agent)
-            return
-        is_pending = await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id)
-        if is_pending or await self._braking.hold_back(agent.id, agent.segment):
-            return
+            return True
+        if await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id):
+            return True
+        if await self._braking.hold_back(agent.id, agent.segment):
+            return True
         if await self._room.hold_up(agent.id, agent.segment):
-            return
+            return True
         if await self._braking.let_on(agent) or await self._room.let_on(agent):
             repairs.note("let on", agent)
-        elif agent.waits_for is Waits.PROVIDER:
+            return True
+        if agent.waits_for is Waits.PROVIDER:
             if await self._providers.go_on(agent):
                 repairs.note("let on to look", agent)
-        elif await self._requeue(agent, "its work was lost"):
-            repairs.note("requeued", agent)
-
-    async def _waiting(self, agent: Agent, repairs: Repairs) -> None:
-        if await self._overdue(agent, repairs):
-            return
-        apart = await self._braking.time_under(agent, agent.updated_at)
-        is_over = review_is_over(agent, self._world.clock.now(), apart)
-        over = Finish("The review was waited for long enough.")
-        if is_over and await self._moves.apply(agent, over):
-            repairs.note("review over", agent)
-
-    async def _requeue(self, agent: Agent, why: str) -> Agent | None:
-        """Nobody works on the present segment any more: go on with the next one."""
-        last_heard = fold(await self._world.store.log(agent.id)).clock
-        return await self._moves.apply(agent, Requeue(why, died=True, ended_at=last_heard))
-
-    async def _overdue(self, agent: Agent, repairs: Repairs) -> bool:
-        history = await self._world.store.log(agent.id)
-        counters = fold(history)
-        apart = await self._braking.time_under(agent, waits_since(agent, counters))
-        trip = overdue(agent, counters, self._world.clock.now(), apart)
-        if trip is None:
-            return False
-        if agent.state is State.ACTIVE:
-            is_stopped = await self._stopping.escalate(agent, trip)
-        else:
-            is_stopped = await self._moves.apply(agent, escalation(history, trip)) is not None
-        if is_stopped:
-            repairs.note(f"escalated ({trip.limit})", agent)
-        return True
+            return True
+        return False
 
     async def _look_around(self, looked: "_Looked", repairs: Repairs, purse: Purse) -> None:
         """Every repository, within a bound: what is left has its turn in the next pass.
@@ -367,7 +314,7 @@ class Reconciliation:
             tip = looked.tips.get(name, "")
             try:
                 with self._guard.over(name):
-                    await self._looking.look(
+                    await self._repositories.look(
                         repository,
                         seen.get(name),
                         tip=tip,

@@ -44,8 +44,7 @@ from app.services.segment.gate import BreakerGate
 from app.services.segment.open_issue import Opening
 from app.services.segment.sub_agent_rows import SubAgents
 from app.services.segment.supervision import Away, CannotGoOn, Died, Ended, Result, Stop, Stopped
-from app.services.steering.blockers import Blockers
-from app.services.steering.feedback import Feedback
+from app.services.steering.look import Looking
 from app.services.world import World, segment_marker
 
 MOST_DEATHS: Final = 3
@@ -71,8 +70,7 @@ class Segments:
         providers: Providers,
         stops: Stops,
         opening: Opening,
-        feedback: Feedback,
-        blockers: Blockers,
+        looking: Looking,
     ) -> None:
         self._world = world
         self._moves = moves
@@ -84,8 +82,7 @@ class Segments:
         self._stops = stops
         self._sub_agents = sub_agents
         self._opening = opening
-        self._feedback = feedback
-        self._blockers = blockers
+        self._looking = looking
 
     async def run(self, work: Work) -> None:
         """Run the segment that `work` names, if it is still the agent's present one."""
@@ -178,10 +175,8 @@ class Segments:
         history = await world.store.log(agent.id)
         others = await world.store.agents(repository=agent.repository)
         step = step_at_end(agent, end, kept, history, others, world.clock.now())
-        asleep = await self._moves.apply(agent, step, kept)
-        if asleep is not None and asleep.waits_for is Waits.BLOCKER:
-            await self._blockers.fell_asleep(asleep)
-        await self._feedback.fell_asleep(agent.id)
+        await self._moves.apply(agent, step, kept)
+        await self._looking.look_again(agent.id)
 
     async def _escalate(self, agent: Agent, why: StopReason, summary: str = "") -> None:
         history = await self._world.store.log(agent.id)

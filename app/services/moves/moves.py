@@ -43,8 +43,8 @@ class Moves:
         self._money = money
 
     async def apply(self, agent: Agent, step: Step, kept: KeptWork | None = None) -> Agent | None:
-        """Do it, if the agent is still as it was seen; None if it has moved on, or is being
-        stopped already. `kept`: its work, if that was taken out for this step; else it is now.
+        """Do it, if the agent is still as it was seen; None if it has moved on. `kept`: its work,
+        if that was taken out for this step; else it is now.
 
         Whose work is taken away cannot begin or go on from then on, whoever dies. What runs is
         stopped before anything is pushed: a remote that hangs must not let it work on. So who is
@@ -52,8 +52,6 @@ class Moves:
 
         Raises `ImpossibleTransition` for a step that the agent's state does not allow.
         """
-        if agent.state is State.STOPPING and not isinstance(step, Cancel):
-            return None
         if kept is None and keeps_work(agent, step):
             keep = keep_work_or_branch if isinstance(step, Escalate) else keep_work
             kept = await keep(self._world, agent)

@@ -13,8 +13,7 @@ from app.core.agents.agent import Agent, AgentId
 from app.core.agents.counters import fold
 from app.core.agents.events import Failed, LostAccess, Tripped, Waits, stopped_for_good
 from app.core.agents.lifecycle import State
-from app.core.agents.steps import Sleep, Step, escalation
-from app.core.agents.stops import StopReason
+from app.core.agents.steps import Escalate, Sleep, Step, escalation
 from app.core.breaker.clocks import GRACE_SECONDS, told_to_stop
 from app.services.moves import limit_log as limitlog
 from app.services.moves.moves import Moves
@@ -30,13 +29,13 @@ class Stopping:
         self._world = world
         self._moves = moves
 
-    async def escalate(self, agent: Agent, why: StopReason) -> bool:
-        """Stop an agent at work for good; whether it was told, or ended, just now."""
-        return await self._stop(agent, stopped_for_good(why, self._world.clock.now()))
-
-    async def wait_for_access(self, agent: Agent, why: str) -> bool:
-        """As `escalate`: let an agent at work sleep until the App is let in."""
-        return await self._stop(agent, LostAccess(at=self._world.clock.now(), why=why))
+    async def stop(self, agent: Agent, step: Escalate | Sleep) -> bool:
+        """Tell an agent at work to stop for good, or to sleep until the App is let in; whether it
+        was told, or ended, just now."""
+        now = self._world.clock.now()
+        if isinstance(step, Sleep):
+            return await self._stop(agent, LostAccess(at=now, why=step.why))
+        return await self._stop(agent, stopped_for_good(step.stop, now))
 
     async def end(self, agent_id: AgentId) -> bool:
         """End an agent that was told to stop, and of which nothing runs any more; False if it was

@@ -7,6 +7,7 @@ a few requests a pass, and nothing is missed while the service is away.
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -14,10 +15,10 @@ from typing import Final
 from app.core.agents.agent import Agent
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
-from app.core.agents.steps import TakeAway
 from app.core.commands.grammar import may_hold_commands
 from app.core.rules.plan import RepositoryPlan
 from app.core.steering.asks import Trigger, in_force
+from app.core.steering.seen import AS_IT_WAS, UNKNOWN, Facts
 from app.core.words.config_review import TROUBLE_LABEL
 from app.ports import GitHubFailed, Issue, Look, Paced, RateLimited, Refused, Repository, Said
 from app.services.commands.answers import Hearing
@@ -26,19 +27,15 @@ from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.plans import Plans
 from app.services.configuration.pull_request_check import ConfigReviews
 from app.services.guard import Guard
-from app.services.moves.moves import Moves
 from app.services.reconciling.look import Place
 from app.services.reconciling.repairs import Repairs
 from app.services.reconciling.request_budget import Purse, Share
 from app.services.reconciling.settled import Settled
 from app.services.reconciling.starts import Asking
 from app.services.starting.start import Starting
-from app.services.steering.access import Access
-from app.services.steering.blockers import Blockers, may_have_been_closed
-from app.services.steering.feedback import Feedback
-from app.services.steering.ownership import Overriding
-from app.services.steering.pull_request_ended import PullRequestEnds
-from app.services.world import World, repository_of
+from app.services.steering.facts import Listed, may_have_been_closed
+from app.services.steering.look import Looking
+from app.services.world import World
 
 OVERLAP: Final = timedelta(minutes=2)
 """How much of what was seen is looked at again: GitHub's lists may lag, and what was under way
@@ -47,42 +44,35 @@ SEEN_AGAIN: Final = 3
 """So many passes in a row come back to what nobody has foreseen; then the next full look does."""
 NEW_WITHIN: Final = timedelta(minutes=10)
 """What was written before a repository was seen for the first time is not meant for us."""
+BLIND_FOR: Final = timedelta(hours=1)
+"""So long the clocks of those that wait stand still where GitHub does not tell all."""
 
 log = logging.getLogger("squadron.reconcile")
 
 
-class Looking:
+class RepositoryLooks:
     """Looks at one repository at a time. A second look at an unchanged world changes nothing."""
 
     def __init__(
         self,
         world: World,
-        moves: Moves,
-        pull_request_ends: PullRequestEnds,
-        blockers: Blockers,
-        overriding: Overriding,
+        looking: Looking,
         starting: Starting,
         plans: Plans,
         config_trouble: ConfigTrouble,
         config_reviews: ConfigReviews,
         hearing: Hearing,
-        feedback: Feedback,
-        access: Access,
         guard: Guard,
     ) -> None:
         self._world = world
-        self._moves = moves
-        self._pull_request_ends = pull_request_ends
-        self._blockers = blockers
-        self._overriding = overriding
+        self._looking = looking
         self._plans = plans
         self._config_trouble = config_trouble
         self._config_reviews = config_reviews
         self._hearing = hearing
-        self._feedback = feedback
-        self._access = access
         self._guard = guard
         self._settled = Settled(world.clock)
+        self._blind_since: dict[str, datetime] = {}
         self._asking = Asking(world, starting, self._settled)
 
     def forget(self) -> None:
@@ -124,13 +114,19 @@ class Looking:
         place.comments.sort(key=lambda each: each.at)
         tell = partial(self._configuration, place, tip, threads)
         await self._guarded(place, "configuration", tell)
+        listed = {thread.number: thread for thread in threads}
+        for agent in place.live():
+            await self._guarded(place, str(agent.id), partial(self._agent, place, agent, listed))
+        place.agents = await self._agents(repository)
         for thread in threads:
             await self._guarded(place, f"#{thread.number}", partial(self._thread, place, thread))
-        await self._rest(place, threads)
         await self._hear_until(place, None)
         if place.is_whole:
+            self._blind_since.pop(here, None)
             for name, at in place.reviewed.items():
                 self._settled.note(name, at)
+        if place.is_whole or self._is_blind_for_long(here):
+            await self._clocks(place)
         await self._world.store.save_look(here, self._seen(place, before, threads, said))
 
     def _triggers(self, plan: RepositoryPlan | None, before: Look | None) -> Mapping[str, Trigger]:
@@ -211,13 +207,6 @@ class Looking:
     async def _thread(self, place: Place, thread: Issue) -> None:
         if thread.is_pull_request:
             await self._pull_request(place, thread)
-        its = [agent for agent in place.live() if agent.id.issue == thread.number]
-        if any([await self._ended_by_people(place, agent, thread) for agent in its]):
-            place.agents = await self._agents(place.repository)
-        if not thread.is_open or (self._is_news(place, thread) and may_have_been_closed(thread)):
-            for agent in place.live():
-                if agent.waits_for is Waits.BLOCKER and thread.number in agent.blocked_by:
-                    await self._wake_if_free(place, agent)
         if thread.is_open:
             await self._asking.look(place, thread, self._hear_until)
 
@@ -229,104 +218,70 @@ class Looking:
         every = await self._world.store.agents(repository=repository.full_name)
         return [agent for agent in every if agent.parent is None]
 
-    async def _ended_by_people(self, place: Place, agent: Agent, issue: Issue | None) -> bool:
-        """Settle an agent whose pull request was merged, or whose work was taken away, unseen;
-        whether it was."""
-        is_gone = issue is None or not issue.is_open
-        # A merge closes the issue too, and must not look like work that was taken away.
-        if is_gone and await self._review_ended(place, agent):
-            return True
-        present = await self._present(agent)
-        if present is None:
-            return False
-        is_news = issue is not None and self._is_news(place, issue)
-        taken = await self._overriding.taken_away(present, issue, is_news=is_news)
-        if taken is None:
-            return False
-        if not is_gone and await self._review_ended(place, agent, taken.at):
-            return True
-        if await self._moves.apply(present, TakeAway(taken.why, since=taken.at)):
-            place.repairs.note("cancelled", agent)
-            return True
-        place.is_whole = False  # it moved on meanwhile
-        return False
+    # --- agents ------------------------------------------------------------------------------
 
-    async def _review_ended(
-        self, place: Place, agent: Agent, before: datetime | None = None
-    ) -> bool:
-        present = await self._present(agent)
-        if present is None or not await self._pull_request_ends.settle(present, before):
-            return False
-        place.repairs.note("review ended", agent)
-        return True
-
-    async def _wake_if_free(self, place: Place, agent: Agent) -> None:
-        present = await self._present(agent)
-        if present is None or present.waits_for is not Waits.BLOCKER:
+    async def _agent(self, place: Place, agent: Agent, threads: Mapping[int, Issue]) -> None:
+        """Look at one of whom the lists tell something new. A list of all that is open tells of
+        what is not in it, too: it was closed, deleted or transferred."""
+        known = self._known(place, agent, threads)
+        if known == replace(AS_IT_WAS, lost_access=""):
             return
-        if await self._blockers.wake_if_free(present):
-            place.repairs.note("woken", agent)
+        issue = threads.get(agent.id.issue)
+        listed = Listed() if issue is None else Listed(issue, self._is_news(place, issue))
+        place.repairs.took(await self._looking.look(agent.id, known, listed), agent)
+        pull = threads.get(agent.pull_request or 0)
+        if known.feedback is UNKNOWN and pull is not None:
+            self._settled.note(_review_name(agent), pull.updated_at)
 
-    async def _present(self, agent: Agent) -> Agent | None:
-        """The agent as it is now; None at its end, and if it was taken away already."""
-        present = await self._world.store.agent(agent.id)
-        return None if present is None or present.has_ended else present
+    def _known(self, place: Place, agent: Agent, threads: Mapping[int, Issue]) -> Facts:
+        """What of the agent's world is as it was, as far as the lists tell."""
+        known = replace(AS_IT_WAS, lost_access="")
+        is_back = agent.waits_for is Waits.ACCESS  # nobody saw what happened meanwhile
+        if agent.id.issue in threads or place.is_full or is_back:
+            known = replace(known, taken=UNKNOWN)
+        pull = threads.get(agent.pull_request or 0)
+        if pull is not None and pull.is_open:
+            is_new = pull.updated_at >= agent.updated_at - CLOCKS_DIFFER
+            if is_new and not self._settled.has(_review_name(agent), pull.updated_at):
+                known = replace(known, feedback=UNKNOWN)
+        elif pull is not None or place.is_full or _may_have_one(agent):
+            known = replace(known, pull=UNKNOWN)
+        blockers = [threads.get(number) for number in agent.blocked_by]
+        is_any_free = any(
+            not each.is_open or (self._is_news(place, each) and may_have_been_closed(each))
+            for each in blockers
+            if each is not None
+        )
+        if is_any_free or (place.is_full and not any(blockers)):
+            known = replace(known, blockers_free=UNKNOWN)
+        return known
 
-    async def _rest(self, place: Place, threads: Sequence[Issue]) -> None:
-        """Agents that the list does not tell enough about."""
-        open_ones = {each.number for each in threads if each.is_open}
-        for agent in place.live():
-            what = str(agent.id)
-            if agent.waits_for is Waits.REVIEW and agent.pull_request is None:
-                await self._guarded(place, what, partial(self._review_ended, place, agent))
-            if agent.waits_for is Waits.ACCESS:
-                await self._guarded(place, what, partial(self._access_again, place, agent))
-            elif place.is_full:
-                await self._guarded(place, what, partial(self._not_among, place, agent, open_ones))
+    def _is_blind_for_long(self, repository: str) -> bool:
+        """Whether something there, which GitHub fails to tell whenever it is asked, would keep
+        who waits from ever being late."""
+        now = self._world.clock.now()
+        return now - self._blind_since.setdefault(repository, now) > BLIND_FOR
 
-    async def _access_again(self, place: Place, agent: Agent) -> None:
-        issue = await self._world.github.issue(repository_of(agent), agent.id.issue)
-        await self._ended_by_people(place, agent, issue)
-        present = await self._present(agent)
-        if present is not None and await self._access.again(present):
-            place.repairs.note("woken, for it has access again", agent)
+    async def _clocks(self, place: Place) -> None:
+        """Who waits is late only once all is dealt with that people did meanwhile."""
+        for agent in await self._agents(place.repository):
+            if agent.state in (State.SLEEPING, State.PAUSED):
+                what = f"clock of {agent.id}"
+                await self._guarded(place, what, partial(self._clock, place, agent))
 
-    async def _not_among(self, place: Place, agent: Agent, open_ones: set[int]) -> None:
-        """What an agent depends on and is not open: closed, deleted or transferred."""
-        if agent.id.issue not in open_ones:
-            here = repository_of(agent)
-            issue = await self._world.github.issue(here, agent.id.issue)
-            await self._ended_by_people(place, agent, issue)
-        elif agent.pull_request is not None and agent.pull_request not in open_ones:
-            await self._review_ended(place, agent)
-        if agent.waits_for is Waits.BLOCKER and not open_ones & set(agent.blocked_by):
-            await self._wake_if_free(place, agent)
+    async def _clock(self, place: Place, agent: Agent) -> None:
+        step = await self._looking.look(agent.id, replace(AS_IT_WAS, is_current=True))
+        place.repairs.took(step, agent)
 
     # --- pull requests -----------------------------------------------------------------------
 
     async def _pull_request(self, place: Place, thread: Issue) -> None:
-        for agent in place.live():
-            if agent.pull_request != thread.number:
-                continue
-            if not thread.is_open:
-                await self._review_ended(place, agent)
-            else:
-                await self._reviewed(place, agent, thread)
         is_news = place.changed_from is not None and thread.updated_at >= place.changed_from
         name = f"config {thread.url}"
         if thread.is_open and is_news and not self._settled.has(name, thread.updated_at):
             if await self._config_reviews.review(place.repository, thread.number):
                 place.repairs.note(f"checked the configuration of {thread.url}")
             self._settled.note(name, thread.updated_at)
-
-    async def _reviewed(self, place: Place, agent: Agent, thread: Issue) -> None:
-        """A review moves its pull request; what does not is looked for in turn."""
-        name, news_from = f"review {agent.id} {agent.segment}", agent.updated_at - CLOCKS_DIFFER
-        if thread.updated_at < news_from or self._settled.has(name, thread.updated_at):
-            return
-        if await self._feedback.look(agent):
-            place.repairs.note("told of its pull request", agent)
-        self._settled.note(name, thread.updated_at)
 
     async def _said_in_reviews(self, place: Place, thread: Issue) -> None:
         """Commands may stand in reviews of what agents hand over, and on its lines; these move
@@ -368,3 +323,13 @@ class Looking:
         if await self._hearing.hear_said(place.repository, said):
             place.repairs.note(f"heard {said.author} on #{said.thread}")
         self._settled.note(name, said.edited_at or said.at)
+
+
+def _review_name(agent: Agent) -> str:
+    """Tells what came to the pull request of one sleep from all else that is settled."""
+    return f"review {agent.id} {agent.segment}"
+
+
+def _may_have_one(agent: Agent) -> bool:
+    """Whether its pull request may have been opened, and merged, before its number was noted."""
+    return agent.waits_for is Waits.REVIEW and agent.pull_request is None

@@ -1,30 +1,27 @@
 """Agents of repositories that the App is not let into, and those that it is let into again."""
 
 import logging
+from dataclasses import replace
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import Waits
-from app.core.agents.lifecycle import LIVE, State
-from app.core.agents.steps import TakeAway, WakeUp
+from app.core.agents.lifecycle import LIVE
+from app.core.steering.ownership import Taken
+from app.core.steering.seen import AS_IT_WAS, Facts
 from app.ports import GitHubFailed, Listed, NoAccess, Repository
 from app.services.guard import Guard
-from app.services.moves.moves import Moves
-from app.services.moves.stopping import Stopping
+from app.services.steering.look import Looking
 from app.services.world import World, repository_of
-
-ACCESS_AGAIN = "Squadron has access to the repository again."
 
 log = logging.getLogger("squadron.reconcile")
 
 
 class Access:
-    """Stops and wakes them."""
+    """Finds them, and looks at them."""
 
-    def __init__(self, world: World, moves: Moves, stopping: Stopping, guard: Guard) -> None:
+    def __init__(self, world: World, looking: Looking, guard: Guard) -> None:
         self._world = world
         self._guard = guard
-        self._moves = moves
-        self._stopping = stopping
+        self._looking = looking
 
     async def lost(self, listed: Listed) -> list[Agent]:
         """Stop those in repositories that GitHub does not list any more, if it says so itself
@@ -55,21 +52,15 @@ class Access:
             return []
         why = f"{here.full_name} was transferred to {found[1]}, where the App is not installed."
         log.warning(why, extra={"repository": here.full_name})
-        agents = await self._world.store.agents(repository=here.full_name, states=LIVE)
-        own = [each for each in agents if each.parent is None]  # others end with theirs
-        return [each for each in own if await self._moves.apply(each, TakeAway(why))]
+        return await self._look_at_all(here, replace(AS_IT_WAS, taken=Taken(why, None)))
 
     async def stop(self, repository: Repository, why: NoAccess) -> list[Agent]:
-        """Let those at work wait until the App is let in; sub-agents end with theirs."""
+        """Let those at work wait until the App is let in; the clock goes on for all others."""
         log.warning("not reconciled: %s", why, extra={"what": repository.full_name})
-        at_work = await self._world.store.agents(
-            repository=repository.full_name, states=frozenset({State.ACTIVE})
-        )
-        own = [one for one in at_work if one.parent is None]
-        return [one for one in own if await self._stopping.wait_for_access(one, str(why))]
+        seen = replace(AS_IT_WAS, lost_access=str(why), is_current=True)
+        return await self._look_at_all(repository, seen)
 
-    async def again(self, agent: Agent) -> bool:
-        """Wake one that waits to be let in. GitHub has just answered for its repository."""
-        if agent.waits_for is not Waits.ACCESS:
-            return False
-        return await self._moves.apply(agent, WakeUp(ACCESS_AGAIN)) is not None
+    async def _look_at_all(self, here: Repository, seen: Facts) -> list[Agent]:
+        """Those for whom something had to be done; sub-agents end with theirs."""
+        agents = await self._world.store.agents(repository=here.full_name, states=LIVE)
+        return [each for each in agents if await self._looking.look(each.id, seen)]

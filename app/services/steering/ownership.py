@@ -27,12 +27,11 @@ class Overriding:
         self._starting = starting
 
     async def taken_away(
-        self, agent: Agent, issue: Issue | None, *, is_news: bool = True
+        self, agent: Agent, history: Sequence[AgentEvent], issue: Issue | None, *, is_news: bool
     ) -> Taken | None:
         """Whether people have taken the agent's work away, as its issue is now, or was meanwhile;
-        only if `is_news` something may have been done to it and undone. May raise
-        `GitHubFailed`."""
-        history = await self._world.store.log(agent.id)
+        only if `is_news` something may have been done to it and undone. `history`: the agent's
+        log. May raise `GitHubFailed`."""
         facts = None if issue is None else await self._facts(agent, history, issue, is_news)
         why = override.taken_away(history, facts, await self._world.github.bot_login())
         if not why:
@@ -61,8 +60,10 @@ class Overriding:
         )
         is_touched = is_news or issue.was_reopened
         may_be_undone = is_touched and issue.updated_at > agent.created_at
-        matters = may_be_undone or override.needs_marks(history, facts, bot)
-        if began is None or not issue.is_open or not matters:
+        # Something else may have taken the work away before the issue was closed.
+        is_closed = not issue.is_open
+        matters = is_closed or may_be_undone or override.needs_marks(history, facts, bot)
+        if began is None or not matters:
             return facts
         marks = await github.marks(repository_of(agent), issue.number)
         is_assigned = began.trigger == ASSIGNMENT_TRIGGER

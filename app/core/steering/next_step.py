@@ -1,0 +1,215 @@
+"""What happens to an agent next, decided from what is seen of its world. Pure.
+
+Each rule answers for itself: a step, a fact that it needs before it can tell, or nothing. The
+order of the rules is the policy: what people did comes before what the clock says.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from app.core.agents.agent import Agent
+from app.core.agents.events import (
+    AgentEvent,
+    Braked,
+    BrakeLifted,
+    SegmentStarted,
+    SpokenTo,
+    TakenAway,
+    Waits,
+    Woken,
+)
+from app.core.agents.lifecycle import State
+from app.core.agents.steps import (
+    Cancel,
+    Finish,
+    Requeue,
+    Sleep,
+    Step,
+    TakeAway,
+    WakeUp,
+    escalation,
+)
+from app.core.agents.stops import Cause, Failure
+from app.core.breaker.clocks import overdue, review_is_over
+from app.core.steering.feedback import conflict_stays_words
+from app.core.steering.ownership import Taken
+from app.core.steering.seen import UNKNOWN, Answer, Fact, PullSeen, Seen
+
+ACCESS_AGAIN: Final = "Squadron has access to the repository again."
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The decision hangs on this fact: whoever looks has to gather it, and ask again."""
+
+    fact: Fact
+
+
+Rule = Callable[[Agent, Seen], Step | Need | None]
+
+
+def next_step(agent: Agent, seen: Seen) -> Step | Need | None:
+    """The step that the first rule with an answer wants, or what it needs to know; None: nothing
+    happens. For agents that have not ended, sub-agents left out: those end with their parents."""
+    decided = deciding(agent, seen)
+    return None if decided is None else decided[1]
+
+
+def deciding(agent: Agent, seen: Seen) -> tuple[str, Step | Need] | None:
+    """As `next_step`, with the name of the rule."""
+    for rule in RULES:
+        if (answer := rule(agent, seen)) is not None:
+            return rule.__name__, answer
+    return None
+
+
+def stopping(agent: Agent, seen: Seen) -> Step | Need | None:
+    """Who was taken away ends as soon as nothing of it runs. Nothing else counts then."""
+    if agent.state is not State.STOPPING:
+        return None
+    if agent.worker is not None:
+        if seen.facts.life is UNKNOWN:
+            return Need(Fact.LIFE)
+        if seen.facts.life.is_pending:  # its segment ends it
+            return None
+    return Cancel(next(event for event in seen.history if isinstance(event, TakenAway)))
+
+
+def ended_by_people(agent: Agent, seen: Seen) -> Step | Need | None:
+    """A merge, a closed pull request, or work that was taken away: the first of these counts."""
+    taken, pull = seen.facts.taken, seen.facts.pull
+    if agent.state is State.STOPPING:
+        return None
+    if taken is UNKNOWN:
+        return Need(Fact.OWNERSHIP)
+    if pull is UNKNOWN:
+        if agent.pull_request is not None or agent.waits_for is Waits.REVIEW:
+            return Need(Fact.PULL_REQUEST)
+        pull = None
+    if pull is None or pull.is_open or _came_first(taken, pull):
+        return None if taken is None else TakeAway(taken.why, since=taken.at)
+    if pull.is_merged:
+        return Finish(f"#{pull.number} was merged.", since=pull.ended_at)
+    return TakeAway(f"#{pull.number} was closed without merging.", since=pull.ended_at)
+
+
+def access(agent: Agent, seen: Seen) -> Step | None:
+    """Who is at work in a repository that lets nobody in waits; who waited for that goes on."""
+    lost = seen.facts.lost_access
+    if lost and agent.state is State.ACTIVE:
+        return Sleep(Waits.ACCESS, lost)
+    if lost == "" and agent.waits_for is Waits.ACCESS:
+        return WakeUp(ACCESS_AGAIN)
+    return None
+
+
+def unblocked(agent: Agent, seen: Seen) -> Step | Need | None:
+    """Who waits for other issues goes on when these are closed."""
+    if agent.state is not State.SLEEPING or agent.waits_for is not Waits.BLOCKER:
+        return None
+    if seen.facts.blockers_free is UNKNOWN:
+        return Need(Fact.BLOCKERS)
+    names = ", ".join(f"#{number}" for number in agent.blocked_by)
+    return WakeUp(f"Closed meanwhile: {names}.") if seen.facts.blockers_free else None
+
+
+def answered(agent: Agent, seen: Seen) -> Step | None:
+    """Words of people wake who asleep waits for them."""
+    answer = seen.facts.answer
+    if answer is None or not is_answered(agent, answer, seen.history):
+        return None
+    return WakeUp(answer.why, answer.by, answer.said)
+
+
+def is_answered(agent: Agent, answer: Answer, history: Sequence[AgentEvent]) -> bool:
+    """Whether words wake the agent of this log. What was written before it fell asleep is no
+    answer to what it asked then, and the same words wake once, or are in a prompt once."""
+    if agent.state is not State.SLEEPING or agent.waits_for is Waits.REVIEW:
+        return False
+    if answer.at is not None and answer.at < agent.updated_at.replace(microsecond=0):
+        return False
+    heard = (event.said for event in history if isinstance(event, Woken | SpokenTo))
+    return answer.said not in heard
+
+
+def feedback(agent: Agent, seen: Seen) -> Step | Need | None:
+    """What comes to the pull request of who handed over, or asks while it has one."""
+    is_asleep = agent.state is State.SLEEPING and agent.pull_request is not None
+    if not is_asleep or agent.waits_for not in (Waits.REVIEW, Waits.ANSWER):
+        return None
+    came = seen.facts.feedback
+    if came is UNKNOWN:
+        return Need(Fact.FEEDBACK)
+    if came is None:
+        return None
+    if came.conflict_stays:
+        words = conflict_stays_words(agent.default_branch)
+        failure = Failure(cause=Cause.CONFLICT, at=seen.now, reason=words)
+        return escalation(seen.history, failure)
+    return WakeUp("\n\n".join(came.words), came.by, came.conflict or None, came.names)
+
+
+def lost_work(agent: Agent, seen: Seen) -> Step | Need | None:
+    """Nobody works on the segment any more, nor will: it goes on with the next one. Who is held
+    back in the queue has no work there."""
+    is_held_back = agent.waits_for is not None or _is_braked(seen)
+    if agent.state is State.QUEUED and is_held_back:
+        return None
+    if agent.state not in (State.QUEUED, State.ACTIVE):
+        return None
+    if seen.facts.life is UNKNOWN:
+        return Need(Fact.LIFE)
+    if seen.facts.life.is_pending:
+        return None
+    is_gone = agent.state is State.ACTIVE
+    why = "its worker is gone" if is_gone else "its work was lost"
+    return Requeue(why, died=True, ended_at=seen.counters.clock)
+
+
+def late(agent: Agent, seen: Seen) -> Step | Need | None:
+    """The clock comes last: who waits is late only when nothing that people did is unseen."""
+    if agent.state is State.ACTIVE:
+        if seen.facts.life is UNKNOWN:
+            return Need(Fact.LIFE)
+        if not seen.facts.life.has_worker:
+            return None
+    elif not seen.facts.is_current:
+        return None
+    trip = overdue(agent, seen.counters, seen.now, seen.braked_for)
+    if trip is not None:
+        return escalation(seen.history, trip)
+    if review_is_over(agent, seen.now, seen.braked_for):
+        return Finish("The review was waited for long enough.")
+    return None
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    stopping,
+    ended_by_people,
+    access,
+    unblocked,
+    answered,
+    feedback,
+    lost_work,
+    late,
+)
+"""In this order; the first answer counts."""
+
+
+def _is_braked(seen: Seen) -> bool:
+    """Whether the agent was told of a brake, and has not gone on since."""
+    for event in reversed(seen.history):
+        if isinstance(event, Braked):
+            return True
+        if isinstance(event, BrakeLifted | SegmentStarted):
+            return False
+    return False
+
+
+def _came_first(taken: Taken | None, pull: PullSeen) -> bool:
+    """Whether the work was taken away before the pull request ended. A merge closes the issue,
+    too, and GitHub tells both by the second."""
+    if taken is None or taken.at is None:
+        return False
+    return pull.ended_at is None or taken.at < pull.ended_at

@@ -1,0 +1,115 @@
+"""How each fact about an agent is asked of the world, each thing once for a look."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal, assert_never
+
+from app.core.agents.agent import Agent
+from app.core.agents.work import Work
+from app.core.steering.blockers import was_free
+from app.core.steering.seen import UNKNOWN, Fact, Facts, LifeSeen, PullSeen, Seen, Unknown
+from app.ports import Issue, PullRequest
+from app.services.steering.feedback import Feedback
+from app.services.steering.ownership import Overriding
+from app.services.world import World, repository_of
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a list of GitHub's has told already about an agent's issue."""
+
+    issue: Issue | Literal[Unknown.UNKNOWN] | None = UNKNOWN
+    """None: it is gone."""
+    is_news: bool = True
+    """Whether something may have been done to it, and undone, since the look before."""
+
+
+NOTHING_LISTED: Final = Listed()
+
+
+class Inquiry:
+    """Asks about one agent as it was seen. May raise `GitHubFailed`."""
+
+    def __init__(
+        self, world: World, ownership: Overriding, feedback: Feedback, agent: Agent, listed: Listed
+    ) -> None:
+        self._world = world
+        self._ownership = ownership
+        self._feedback = feedback
+        self._agent = agent
+        self._listed = listed
+        self._pull: PullRequest | Literal[Unknown.UNKNOWN] | None = UNKNOWN
+
+    async def ask(self, fact: Fact, seen: Seen) -> Facts:
+        """The facts with this one among them."""
+        facts, agent = seen.facts, self._agent
+        match fact:
+            case Fact.OWNERSHIP:
+                issue = self._listed.issue
+                if issue is UNKNOWN:
+                    issue = await self._world.github.issue(repository_of(agent), agent.id.issue)
+                taken = await self._ownership.taken_away(
+                    agent, seen.history, issue, is_news=self._listed.is_news
+                )
+                # GitHub has answered for the repository, so it lets us in.
+                return replace(facts, taken=taken, lost_access=facts.lost_access or "")
+            case Fact.PULL_REQUEST:
+                return replace(facts, pull=_seen(await self._pull_request()))
+            case Fact.BLOCKERS:
+                return replace(facts, blockers_free=await self._are_free())
+            case Fact.FEEDBACK:
+                pull = await self._pull_request()
+                if pull is None or not pull.is_open:
+                    return replace(facts, feedback=None)
+                came = await self._feedback.of(agent, pull, seen.history, seen.now)
+                return replace(facts, feedback=came)
+            case Fact.LIFE:
+                work, worker = Work.to_run(agent.id, agent.segment), agent.worker
+                life = LifeSeen(
+                    await self._world.engine.is_pending(work.id),
+                    worker is not None and await self._world.engine.is_alive(worker),
+                )
+                return replace(facts, life=life)
+            case _:
+                assert_never(fact)
+
+    async def _pull_request(self) -> PullRequest | None:
+        """Also one that was merged before its number could be noted."""
+        if self._pull is not UNKNOWN:
+            return self._pull
+        github, agent, here = self._world.github, self._agent, repository_of(self._agent)
+        if agent.pull_request is not None:
+            found: PullRequest | None = await github.pull_request(here, agent.pull_request)
+        else:
+            pulls = await github.pull_requests(here, agent.branch)
+            merged = (pull for pull in pulls if pull.is_merged and pull.head_sha == agent.sha)
+            found = next(merged, None)
+            if found is not None:
+                await self._world.store.note_pull_request(agent.id, found.number)
+        self._pull = found
+        return found
+
+    async def _are_free(self) -> bool:
+        """Whether no blocker is open, or all were closed at one time since the agent fell asleep.
+        Nobody tells since when one is gone."""
+        here, agent = repository_of(self._agent), self._agent
+        blockers: Mapping[int, Issue | None] = {
+            number: await self._world.github.issue(here, number) for number in agent.blocked_by
+        }
+        if not any(each is not None and each.is_open for each in blockers.values()):
+            return True
+        if not all(each is not None and may_have_been_closed(each) for each in blockers.values()):
+            return False
+        marks = [await self._world.github.marks(here, number) for number in blockers]
+        return was_free(marks, agent.updated_at)
+
+
+def may_have_been_closed(issue: Issue) -> bool:
+    """Whether it is closed, or may have been: of pull requests GitHub does not say."""
+    return not issue.is_open or issue.was_reopened or issue.is_pull_request
+
+
+def _seen(pull: PullRequest | None) -> PullSeen | None:
+    if pull is None:
+        return None
+    return PullSeen(pull.number, pull.is_open, pull.is_merged, pull.closed_at)

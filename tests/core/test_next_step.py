@@ -1,0 +1,393 @@
+"""One decision for each agent: state and what it waits for, against each fact that is seen."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from itertools import permutations, product
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.agents.agent import Agent
+from app.core.agents.counters import fold
+from app.core.agents.events import (
+    AgentEvent,
+    Braked,
+    BrakeLifted,
+    Created,
+    SegmentStarted,
+    Slept,
+    SpokenTo,
+    TakenAway,
+    Waits,
+    Woken,
+)
+from app.core.agents.lifecycle import FINAL, State
+from app.core.agents.steps import (
+    Cancel,
+    Escalate,
+    Finish,
+    Requeue,
+    Sleep,
+    Step,
+    TakeAway,
+    WakeUp,
+)
+from app.core.agents.stops import Cause, Failure, Layer, Trip
+from app.core.agents.transition import transition
+from app.core.agents.work import KeptWork
+from app.core.steering.next_step import ACCESS_AGAIN, RULES, Need, deciding, next_step
+from app.core.steering.ownership import Taken
+from app.core.steering.seen import (
+    AS_IT_WAS,
+    UNKNOWN,
+    Answer,
+    Fact,
+    Facts,
+    FeedbackSeen,
+    LifeSeen,
+    PullSeen,
+    Seen,
+)
+from tests.core.strategies import EXAMPLES, START, only
+from tests.core.wording import row
+
+HOUR: Final = timedelta(hours=1)
+NOW: Final = START + HOUR
+TOLD: Final = TakenAway(at=NOW, why="#12 was closed.")
+CREATED: Final = Created(at=START, started_by="ada", trigger="label squadron:bug-fix")
+RUNS, GONE = LifeSeen(is_pending=True, has_worker=True), LifeSeen(False, has_worker=False)
+QUIET: Final = replace(AS_IT_WAS, life=RUNS)
+"""Nothing has changed, and whoever should work does."""
+TAKEN: Final = Taken("#12 was closed.", NOW)
+MERGED: Final = PullSeen(20, is_open=False, is_merged=True, ended_at=NOW)
+CLOSED: Final = replace(MERGED, is_merged=False)
+NEWS: Final = FeedbackSeen(
+    ("ada requested changes:", "A check fails."), ("review 1", "check x"), "ada"
+)
+ANSWER: Final = Answer("ada commented:\n\nBlue.", "ada", "comment 7", NOW)
+
+ASSIGNMENT: Final = replace(
+    row().assignment, limits=only(max_active_duration=7_200, max_sleep_duration=86_400)
+)
+
+
+def who_is(state: State, **about: Any) -> Agent:
+    return row(state, **{"assignment": ASSIGNMENT, "worker": None, "updated_at": START, **about})
+
+
+WHO: Final[Mapping[str, Agent]] = {
+    "QUEUED": who_is(State.QUEUED),
+    "QUEUED provider": who_is(State.QUEUED, waits_for=Waits.PROVIDER),
+    "ACTIVE": who_is(State.ACTIVE, worker="worker-1"),
+    "SLEEPING blocker": who_is(State.SLEEPING, waits_for=Waits.BLOCKER, blocked_by=(3, 4)),
+    "SLEEPING answer": who_is(State.SLEEPING, waits_for=Waits.ANSWER, pull_request=20),
+    "SLEEPING review": who_is(State.SLEEPING, waits_for=Waits.REVIEW, pull_request=20),
+    "SLEEPING access": who_is(State.SLEEPING, waits_for=Waits.ACCESS),
+    "PAUSED": who_is(State.PAUSED, waits_for=Waits.RAISE),
+    "STOPPING at work": who_is(State.STOPPING, worker="worker-1"),
+    "STOPPING": who_is(State.STOPPING),
+}
+FACTS: Final[Mapping[str, Facts]] = {
+    "nothing": QUIET,
+    "taken": replace(QUIET, taken=TAKEN),
+    "merged": replace(QUIET, pull=MERGED),
+    "closed": replace(QUIET, pull=CLOSED),
+    "free": replace(QUIET, blockers_free=True),
+    "news": replace(QUIET, feedback=NEWS),
+    "stays": replace(QUIET, feedback=FeedbackSeen((), (), "squadron", "conflict", True)),
+    "answer": replace(QUIET, answer=ANSWER),
+    "lost": replace(QUIET, lost_access="Nobody is let in."),
+    "let_in": replace(QUIET, lost_access=""),
+    "gone": replace(QUIET, life=GONE),
+    "late": replace(QUIET, is_current=True),
+    "unseen": QUIET,
+}
+LATE: Final = ("late", "unseen")
+"""Facts that are seen a month later."""
+TABLE: Final = """
+                 nothing taken  merged closed free  news  stays answer lost  let_in gone late unseen
+QUEUED           -       take   done   take   -     -     -     -      -     -      again -     -
+QUEUED provider  -       take   done   take   -     -     -     -      -     -      -     -     -
+ACTIVE           -       take   done   take   -     -     -     -      sleep -      again stop  stop
+SLEEPING blocker -       take   done   take   wake  -     -     wake   -     -      -     stop  -
+SLEEPING answer  -       take   done   take   -     wake  stop  wake   -     -      -     stop  -
+SLEEPING review  -       take   done   take   -     wake  stop  -      -     -      -     done  -
+SLEEPING access  -       take   done   take   -     -     -     wake   -     wake   -     stop  -
+PAUSED           -       take   done   take   -     -     -     -      -     -      -     stop  -
+STOPPING at work -       -      -      -      -     -     -     -      -     -      end   -     -
+STOPPING         end     end    end    end    end   end   end   end    end   end    end   end   end
+"""
+"""What follows from each fact alone. Whatever an agent does, people may take its work away; each
+other fact moves those who wait for it."""
+SHORT: Final = {
+    type(None): "-",
+    TakeAway: "take",
+    Finish: "done",
+    Requeue: "again",
+    Sleep: "sleep",
+    Escalate: "stop",
+    WakeUp: "wake",
+    Cancel: "end",
+}
+MONTH: Final = timedelta(days=31)
+
+
+def log_of(agent: Agent) -> list[AgentEvent]:
+    events: list[AgentEvent] = [CREATED, SegmentStarted(at=START, segment=0, attempt=1)]
+    if agent.state is State.SLEEPING and agent.waits_for is not None:
+        events.append(Slept(at=START, waits_for=agent.waits_for, blocked_by=(), reason="Waits."))
+    return [*events, TOLD] if agent.state is State.STOPPING else events
+
+
+def seen(agent: Agent, facts: Facts, **about: Any) -> Seen:
+    history = about.pop("history", log_of(agent))
+    return Seen(
+        **{"now": NOW, "history": history, "counters": fold(history), "facts": facts, **about}
+    )
+
+
+def rows() -> list[tuple[str, str, str]]:
+    head, *lines = TABLE.strip("\n").split("\n")
+    found = []
+    for line in lines:
+        who = next(name for name in sorted(WHO, key=len, reverse=True) if line.startswith(name))
+        answers = line[len(who) :].split()
+        found += [(who, fact, answer) for fact, answer in zip(head.split(), answers, strict=True)]
+    return found
+
+
+@pytest.mark.parametrize(("who", "fact", "expected"), rows())
+def test_what_follows_from_each_fact(who: str, fact: str, expected: str) -> None:
+    agent = WHO[who]
+    now = START + MONTH if fact in LATE else NOW
+    step = next_step(agent, seen(agent, FACTS[fact], now=now))
+    assert SHORT[type(step)] == expected
+    if isinstance(step, Step):
+        after = transition(agent, step, KeptWork(None, False), now).after
+        assert (after.state, after.segment) != (agent.state, agent.segment)
+
+
+def test_the_table_has_every_state_and_every_fact() -> None:
+    assert {(who, fact) for who, fact, _ in rows()} == set(product(WHO, FACTS))
+    assert {agent.state for agent in WHO.values()} == set(State) - FINAL
+
+
+@pytest.mark.parametrize(
+    ("who", "facts", "expected"),
+    [
+        ("SLEEPING review", FACTS["merged"], Finish("#20 was merged.", since=NOW)),
+        (
+            "SLEEPING review",
+            FACTS["closed"],
+            TakeAway("#20 was closed without merging.", since=NOW),
+        ),
+        ("ACTIVE", FACTS["taken"], TakeAway("#12 was closed.", since=NOW)),
+        ("SLEEPING blocker", FACTS["free"], WakeUp("Closed meanwhile: #3, #4.")),
+        ("SLEEPING answer", FACTS["answer"], WakeUp(ANSWER.why, "ada", "comment 7")),
+        (
+            "SLEEPING review",
+            FACTS["news"],
+            WakeUp(
+                "ada requested changes:\n\nA check fails.", "ada", None, ("review 1", "check x")
+            ),
+        ),
+        ("SLEEPING access", FACTS["let_in"], WakeUp(ACCESS_AGAIN)),
+        ("ACTIVE", FACTS["lost"], Sleep(Waits.ACCESS, "Nobody is let in.")),
+        ("ACTIVE", FACTS["gone"], Requeue("its worker is gone", died=True, ended_at=START)),
+        ("QUEUED", FACTS["gone"], Requeue("its work was lost", died=True, ended_at=START)),
+        ("STOPPING at work", FACTS["gone"], Cancel(TOLD)),
+    ],
+)
+def test_a_step_says_why(who: str, facts: Facts, expected: Step) -> None:
+    agent = WHO[who]
+    assert next_step(agent, seen(agent, facts)) == expected
+
+
+# --- what is asked for --------------------------------------------------------------------------
+
+NEEDS: Final[Mapping[str, str]] = {
+    "QUEUED": "ownership life",
+    "QUEUED provider": "ownership",
+    "ACTIVE": "ownership life",
+    "SLEEPING blocker": "ownership blockers",
+    "SLEEPING answer": "ownership pull-request feedback",
+    "SLEEPING review": "ownership pull-request feedback",
+    "SLEEPING access": "ownership",
+    "PAUSED": "ownership",
+    "STOPPING at work": "life",
+    "STOPPING": "",
+}
+ANSWERS: Final[Mapping[Fact, Mapping[str, Any]]] = {
+    Fact.OWNERSHIP: {"taken": None, "lost_access": None},
+    Fact.PULL_REQUEST: {"pull": None},
+    Fact.BLOCKERS: {"blockers_free": False},
+    Fact.FEEDBACK: {"feedback": None},
+    Fact.LIFE: {"life": RUNS},
+}
+
+
+@pytest.mark.parametrize("who", WHO)
+def test_a_fact_is_asked_for_only_where_it_matters_and_once(who: str) -> None:
+    agent = WHO[who]
+    facts, asked = Facts(), []
+    while isinstance(need := next_step(agent, seen(agent, facts)), Need):
+        asked.append(need.fact)
+        facts = replace(facts, **ANSWERS[need.fact])
+    assert asked == [Fact(name.replace("-", " ")) for name in NEEDS[who].split()]
+
+
+def test_what_lists_tell_is_not_asked_for_again() -> None:
+    for agent in WHO.values():
+        answer = next_step(agent, seen(agent, AS_IT_WAS))
+        assert not isinstance(answer, Need) or answer.fact is Fact.LIFE
+
+
+# --- the order is the policy ---------------------------------------------------------------------
+
+
+def test_what_people_did_comes_before_what_the_clock_says() -> None:
+    names = [rule.__name__ for rule in RULES]
+    assert names[0] == "stopping" and names[1] == "ended_by_people" and names[-1] == "late"
+
+
+@pytest.mark.parametrize("fact", ["taken", "merged", "closed", "free", "answer", "news", "let_in"])
+@pytest.mark.parametrize("who", [name for name in WHO if name.startswith(("SLEEPING", "PAUSED"))])
+def test_nothing_that_people_did_loses_to_the_clock(who: str, fact: str) -> None:
+    agent = WHO[who]
+    alone = next_step(agent, seen(agent, FACTS[fact]))
+    if alone is None:
+        return
+    facts = replace(FACTS[fact], is_current=True)
+    assert next_step(agent, seen(agent, facts, now=START + MONTH)) == alone
+
+
+SECOND: Final = timedelta(seconds=1)
+
+
+@pytest.mark.parametrize(
+    ("taken_at", "ended_at", "expected"),
+    [
+        (NOW, NOW + SECOND, TakeAway("#12 was closed.", since=NOW)),
+        (NOW, NOW, Finish("#20 was merged.", since=NOW)),
+        (NOW + SECOND, NOW, Finish("#20 was merged.", since=NOW)),
+        (NOW, None, TakeAway("#12 was closed.", since=NOW)),
+        (None, NOW, Finish("#20 was merged.", since=NOW)),
+    ],
+)
+def test_the_first_of_what_people_did_counts_and_a_merge_that_closes_the_issue(
+    taken_at: Any, ended_at: Any, expected: Step
+) -> None:
+    agent = WHO["SLEEPING review"]
+    facts = replace(
+        QUIET, taken=replace(TAKEN, at=taken_at), pull=replace(MERGED, ended_at=ended_at)
+    )
+    assert next_step(agent, seen(agent, facts)) == expected
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def test_words_before_the_question_are_no_answer_to_it() -> None:
+    agent = replace(WHO["SLEEPING answer"], updated_at=NOW + timedelta(milliseconds=700))
+    before = replace(ANSWER, at=NOW - SECOND)
+    for answer, wakes in ((before, False), (ANSWER, True), (replace(ANSWER, at=None), True)):
+        step = next_step(agent, seen(agent, replace(QUIET, answer=answer)))
+        assert isinstance(step, WakeUp) is wakes
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Woken(at=NOW, why="Blue.", by="ada", said="comment 7"),
+        SpokenTo(at=NOW, said="comment 7", by="ada", text="Blue.", written_at=NOW, link=""),
+    ],
+)
+def test_the_same_words_wake_once_by_their_id_and_not_by_their_text(event: AgentEvent) -> None:
+    agent = WHO["SLEEPING answer"]
+    history = [*log_of(agent), event]
+    for answer, wakes in ((ANSWER, False), (replace(ANSWER, said="comment 8"), True)):
+        step = next_step(agent, seen(agent, replace(QUIET, answer=answer), history=history))
+        assert isinstance(step, WakeUp) is wakes
+
+
+# --- lost work, and lateness ---------------------------------------------------------------------
+
+
+def test_who_is_held_back_by_a_brake_has_lost_nothing() -> None:
+    agent = WHO["QUEUED"]
+    braked = Braked(at=NOW, why="ada paused all.", scope="all", since=NOW)
+    history = [CREATED, braked]
+    assert next_step(agent, seen(agent, FACTS["gone"], history=history)) is None
+    history.append(BrakeLifted(at=NOW))
+    assert isinstance(next_step(agent, seen(agent, FACTS["gone"], history=history)), Requeue)
+
+
+def test_who_works_is_late_only_if_its_worker_lives() -> None:
+    agent, later = WHO["ACTIVE"], START + MONTH
+    step = next_step(agent, seen(agent, QUIET, now=later))
+    assert isinstance(step, Escalate) and isinstance(step.stop, Trip)
+    assert step.stop.layer is Layer.RECONCILIATION
+    dead = replace(QUIET, life=LifeSeen(is_pending=True, has_worker=False))
+    assert next_step(agent, seen(agent, dead, now=later)) is None
+
+
+def test_time_under_a_brake_is_no_waiting() -> None:
+    agent = WHO["SLEEPING answer"]
+    facts, later = FACTS["late"], START + MONTH
+    assert isinstance(next_step(agent, seen(agent, facts, now=later)), Escalate)
+    assert next_step(agent, seen(agent, facts, now=later, braked_for=MONTH)) is None
+
+
+def test_a_conflict_that_stays_is_a_failure_of_its_own() -> None:
+    agent = WHO["SLEEPING review"]
+    step = next_step(agent, seen(agent, FACTS["stays"]))
+    assert isinstance(step, Escalate) and isinstance(step.stop, Failure)
+    assert step.stop.cause is Cause.CONFLICT
+
+
+# --- whatever is known, and in whatever order ----------------------------------------------------
+
+MOVES: Final[Mapping[str, Any]] = {
+    "taken": {"taken": TAKEN},
+    "pull": {"pull": MERGED},
+    "free": {"blockers_free": True},
+    "news": {"feedback": NEWS},
+    "answer": {"answer": ANSWER},
+    "let_in": {"lost_access": ""},
+    "gone": {"life": GONE},
+    "late": {"is_current": True},
+}
+
+
+@EXAMPLES
+@given(
+    st.sampled_from(sorted(WHO)),
+    st.lists(st.sampled_from(sorted(MOVES)), unique=True, max_size=4),
+)
+def test_what_is_seen_decides_and_not_in_which_order_it_was_told(who: str, told: list[str]) -> None:
+    """All that is told together leads to one step, and it is that of the first rule that any of
+    it alone would have satisfied."""
+    agent = WHO[who]
+    steps, now = set(), START + MONTH
+
+    def decided(facts: Facts) -> tuple[str, Step | Need] | None:
+        return deciding(agent, seen(agent, facts, now=now))
+
+    for order in permutations(told):
+        facts = QUIET
+        for name in order:
+            facts = replace(facts, **MOVES[name])
+        steps.add(str(decided(facts)))
+    assert len(steps) == 1
+    alone = [decided(replace(QUIET, **MOVES[name])) for name in told]
+    rules = [rule.__name__ for rule in RULES]
+    first = [rules.index(each[0]) for each in [*alone, decided(QUIET)] if each is not None]
+    found = decided(facts)
+    assert (None if found is None else rules.index(found[0])) == min(first, default=None)
+
+
+def test_a_fact_that_is_unknown_is_no_fact() -> None:
+    assert Facts().taken is Facts().pull is Facts().blockers_free is Facts().life is UNKNOWN

@@ -1,0 +1,117 @@
+"""Nobody served for a day, and the time to wait is over: what people did meanwhile comes first."""
+
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+import pytest
+
+from app.scripted.script import Answer
+from tests.stories.happening import (
+    ASKING,
+    ASKS,
+    AT_REVIEW,
+    BLOCKED,
+    CANCELLED,
+    COMPLETED,
+    FIXES,
+    PAUSED,
+    STOPPED,
+    Ends,
+    pull,
+)
+from tests.support.people import REPOSITORY, Task, repository
+from tests.support.steps import is_blocked
+from tests.twins.story import Story, story
+
+SHORT: Final[Mapping[str, Any]] = {"max_sleep_duration": 3_600, "max_review_wait": 3_600}
+PLACES: Final = {
+    REPOSITORY: repository(
+        {"fixer": SHORT, "pauser": {**SHORT, "max_tool_calls": 1, "on_limit": "pause"}}
+    )
+}
+
+Does = Callable[[Story, Task], object]
+
+
+def nothing(squad: Story, task: Task) -> None:
+    """Nobody did anything."""
+
+
+def closes_the_blocker(squad: Story, task: Task) -> None:
+    squad.does("maria", "PATCH", f"/repos/{REPOSITORY}/issues/2", {"state": "closed"})
+
+
+def answers(squad: Story, task: Task) -> None:
+    squad.comment(task, "Blue.")
+
+
+def raises(squad: Story, task: Task) -> None:
+    squad.comment(task, "/squadron raise max_tool_calls 9")
+
+
+def merges(squad: Story, task: Task) -> None:
+    squad.merge(task)
+
+
+def refuses(squad: Story, task: Task) -> None:
+    squad.does("maria", "PATCH", pull(squad, task), {"state": "closed"})
+
+
+def asks_for_changes(squad: Story, task: Task) -> None:
+    review = {"event": "REQUEST_CHANGES", "body": "Explain it."}
+    squad.does("maria", "POST", f"{pull(squad, task)}/reviews", review)
+
+
+def takes_the_label_off(squad: Story, task: Task) -> None:
+    squad.does("maria", "DELETE", f"{task.path}/labels/squadron:{task.role}")
+
+
+WAITS_FOR_IT: Final = (is_blocked("There is no plan.", 2), *FIXES)
+DAYS: Final[Mapping[str, tuple[tuple[Answer, ...], str, Ends, Does, Ends]]] = {
+    "its blocker was closed": (WAITS_FOR_IT, "fixer", BLOCKED, closes_the_blocker, AT_REVIEW),
+    "its blocker is open": (WAITS_FOR_IT, "fixer", BLOCKED, nothing, STOPPED),
+    "its question was answered": ((*ASKS, *FIXES), "fixer", ASKING, answers, AT_REVIEW),
+    "nobody has answered": ((*ASKS, *FIXES), "fixer", ASKING, nothing, STOPPED),
+    "its label was taken off": ((*ASKS, *FIXES), "fixer", ASKING, takes_the_label_off, CANCELLED),
+    "its limit was raised": (FIXES, "pauser", PAUSED, raises, AT_REVIEW),
+    "nobody has raised it": (FIXES, "pauser", PAUSED, nothing, STOPPED),
+    "it was merged": (FIXES, "fixer", AT_REVIEW, merges, COMPLETED),
+    "it was refused": (FIXES, "fixer", AT_REVIEW, refuses, CANCELLED),
+    "changes were asked for": ((*FIXES, *FIXES), "fixer", AT_REVIEW, asks_for_changes, AT_REVIEW),
+    "nobody has reviewed it": (FIXES, "fixer", AT_REVIEW, nothing, COMPLETED),
+}
+
+
+@pytest.mark.parametrize("name", DAYS)
+def test_what_people_did_meanwhile_comes_before_the_clock(name: str) -> None:
+    steps, role, waits, does, ends = DAYS[name]
+    with story(PLACES) as squad:
+        task = squad.issue("The answer is wrong", *steps).by(role)
+        squad.issue("The plan")
+        squad.label(task, f"squadron:{role}")
+        squad.settle()
+        assert squad.states(task) == [waits]
+        squad.stop()
+        with squad.trouble(kind="lost"):
+            squad.clock.turn(timedelta(minutes=5))
+            does(squad, task)
+        squad.clock.turn(timedelta(days=1))
+        squad.start()
+        squad.settle()
+        assert squad.states(task) == [ends]
+
+
+def test_what_github_never_tells_does_not_keep_the_clocks_still_for_good() -> None:
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "The answer is wrong", *ASKS, *FIXES)
+        other = squad.give("fixer", "The question is wrong", *ASKS, *FIXES)
+        with squad.trouble(kind="lost"):
+            squad.comment(other, "What is it?", "rita")
+        with squad.trouble(kind="error", method="GET", path="/permission"):
+            squad.passes(minutes=55)
+            squad.passes(minutes=55)
+            assert squad.has_struck()
+            assert squad.states(task) == [ASKING]
+            squad.passes(minutes=55)
+        assert squad.states(task) == [STOPPED]
