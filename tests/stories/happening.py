@@ -113,3 +113,21 @@ def says(body: str, by: str = "maria") -> Does:
 def reviews(**content: Any) -> Does:
     """Maria reviews the pull request."""
     return lambda squad, task: squad.does("maria", "POST", f"{pull(squad, task)}/reviews", content)
+
+
+def fails_a_check(squad: Story, task: Task) -> None:
+    """A check of another App fails on the head of the agent's branch."""
+    squad.orders(
+        "foreign_check",
+        repository=task.repository,
+        ref=task.branch,
+        name="links",
+        conclusion="failure",
+        title="2 broken",
+        summary="README.md: /x",
+    )
+
+
+def takes_the_label_off(squad: Story, task: Task) -> None:
+    """Maria takes the label off that started the agent."""
+    squad.does("maria", "DELETE", f"{task.path}/labels/squadron:{task.role}")

@@ -1,6 +1,6 @@
 """Nobody served for a day, and the time to wait is over: what people did meanwhile comes first."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
@@ -17,8 +17,13 @@ from tests.stories.happening import (
     FIXES,
     PAUSED,
     STOPPED,
+    Does,
     Ends,
+    nothing,
     pull,
+    reviews,
+    says,
+    takes_the_label_off,
 )
 from tests.support.people import REPOSITORY, Task, repository
 from tests.support.steps import is_blocked
@@ -31,23 +36,9 @@ PLACES: Final = {
     )
 }
 
-Does = Callable[[Story, Task], object]
-
-
-def nothing(squad: Story, task: Task) -> None:
-    """Nobody did anything."""
-
 
 def closes_the_blocker(squad: Story, task: Task) -> None:
     squad.does("maria", "PATCH", f"/repos/{REPOSITORY}/issues/2", {"state": "closed"})
-
-
-def answers(squad: Story, task: Task) -> None:
-    squad.comment(task, "Blue.")
-
-
-def raises(squad: Story, task: Task) -> None:
-    squad.comment(task, "/squadron raise max_tool_calls 9")
 
 
 def merges(squad: Story, task: Task) -> None:
@@ -58,27 +49,20 @@ def refuses(squad: Story, task: Task) -> None:
     squad.does("maria", "PATCH", pull(squad, task), {"state": "closed"})
 
 
-def asks_for_changes(squad: Story, task: Task) -> None:
-    review = {"event": "REQUEST_CHANGES", "body": "Explain it."}
-    squad.does("maria", "POST", f"{pull(squad, task)}/reviews", review)
-
-
-def takes_the_label_off(squad: Story, task: Task) -> None:
-    squad.does("maria", "DELETE", f"{task.path}/labels/squadron:{task.role}")
-
-
+RAISES: Final = says("/squadron raise max_tool_calls 9")
+ASKS_FOR_CHANGES: Final = reviews(event="REQUEST_CHANGES", body="Explain it.")
 WAITS_FOR_IT: Final = (is_blocked("There is no plan.", 2), *FIXES)
 DAYS: Final[Mapping[str, tuple[tuple[Answer, ...], str, Ends, Does, Ends]]] = {
     "its blocker was closed": (WAITS_FOR_IT, "fixer", BLOCKED, closes_the_blocker, AT_REVIEW),
     "its blocker is open": (WAITS_FOR_IT, "fixer", BLOCKED, nothing, STOPPED),
-    "its question was answered": ((*ASKS, *FIXES), "fixer", ASKING, answers, AT_REVIEW),
+    "its question was answered": ((*ASKS, *FIXES), "fixer", ASKING, says("Blue."), AT_REVIEW),
     "nobody has answered": ((*ASKS, *FIXES), "fixer", ASKING, nothing, STOPPED),
     "its label was taken off": ((*ASKS, *FIXES), "fixer", ASKING, takes_the_label_off, CANCELLED),
-    "its limit was raised": (FIXES, "pauser", PAUSED, raises, AT_REVIEW),
+    "its limit was raised": (FIXES, "pauser", PAUSED, RAISES, AT_REVIEW),
     "nobody has raised it": (FIXES, "pauser", PAUSED, nothing, STOPPED),
     "it was merged": (FIXES, "fixer", AT_REVIEW, merges, COMPLETED),
     "it was refused": (FIXES, "fixer", AT_REVIEW, refuses, CANCELLED),
-    "changes were asked for": ((*FIXES, *FIXES), "fixer", AT_REVIEW, asks_for_changes, AT_REVIEW),
+    "changes were asked for": ((*FIXES, *FIXES), "fixer", AT_REVIEW, ASKS_FOR_CHANGES, AT_REVIEW),
     "nobody has reviewed it": (FIXES, "fixer", AT_REVIEW, nothing, COMPLETED),
 }
 

@@ -14,6 +14,7 @@ from tests.stories.happening import (
     FIXES,
     TOLD,
     Happening,
+    fails_a_check,
     pull,
     reviews,
     says,
@@ -44,18 +45,6 @@ def pushed(squad: Story, task: Task) -> None:
 
 def conflicting(squad: Story, task: Task) -> None:
     squad.pushes({"answer": "43\n"})
-
-
-def failing_check(squad: Story, task: Task) -> None:
-    squad.orders(
-        "foreign_check",
-        repository=task.repository,
-        ref=task.branch,
-        name="links",
-        conclusion="failure",
-        title="2 broken",
-        summary="README.md: /x",
-    )
 
 
 def a_pass(squad: Story, task: Task) -> None:
@@ -103,7 +92,7 @@ HAPPENINGS: Final[Mapping[str, Happening]] = {
     "a check of others fails": Happening(
         (*FIXES, *AGAIN),
         AT_REVIEW,
-        failing_check,
+        fails_a_check,
         [AT_REVIEW],
         wakes=1,
         says=["The check links of ", "README.md: /x"],

@@ -15,11 +15,21 @@ GITHUB: Final = "https://api.github.com"
 
 
 class LeadsToTheBox(httpx.AsyncHTTPTransport):
-    """A network in which the box answers for GitHub."""
+    """A network in which the box answers for GitHub. A client that is closed leaves it open: others
+    have requests under way."""
 
     def __init__(self, box: httpx.URL) -> None:
         super().__init__()
         self._box = box
+
+    async def __aenter__(self) -> "LeadsToTheBox":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """As `aclose`."""
+
+    async def aclose(self) -> None:
+        """The network ends with the process."""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         request.url = request.url.copy_with(
