@@ -75,12 +75,13 @@ from app.ports import (
     Handler,
     Preparation,
     Processes,
+    Reconcile,
+    Redeliver,
     Runtime,
     Setups,
     StoreUnavailable,
     Timetable,
     Walls,
-    Work,
     WorkKind,
     Workspace,
 )
@@ -146,7 +147,8 @@ class Service:
     store: SqlStore
     intake: Intake
     dispatcher: Dispatcher
-    handlers: Mapping[WorkKind, Handler]
+    perform: Handler
+    """Does one piece of durable work."""
     raising: Raising
     timetable: Timetable
     writer: GroupWriter
@@ -162,14 +164,10 @@ class Service:
 
     async def start(self) -> None:
         """Recover what was interrupted, begin to take work, reconcile at once."""
-        await self.engine.start(self.handlers)
+        await self.engine.start(self.perform)
         self.brakes.start()
-        await self.engine.enqueue(
-            Work(WorkKind.RECONCILIATION, f"reconcile:{START}:{self.engine.worker}", START)
-        )
-        await self.engine.enqueue(
-            Work(WorkKind.REDELIVERY, f"redelivery:start:{self.engine.worker}", "start")
-        )
+        await self.engine.enqueue(Reconcile(START, f"{START}:{self.engine.worker}"))
+        await self.engine.enqueue(Redeliver("start", f"start:{self.engine.worker}"))
         self.timetable.every(timedelta(seconds=self.interval_seconds), self._reconcile)
         self.timetable.every(timedelta(hours=1), self._forget)
         self.timetable.every(timedelta(days=1), self._tidy)
@@ -200,22 +198,17 @@ class Service:
         """One pass a cluster and interval: every process names the same pass alike. What GitHub
         could not deliver is asked for beside it, on a queue of its own."""
         pass_number = int(self.clock.now().timestamp() // self.interval_seconds)
-        await self.engine.enqueue(
-            Work(WorkKind.RECONCILIATION, f"reconcile:{pass_number}", "interval")
-        )
-        await self.engine.enqueue(
-            Work(WorkKind.REDELIVERY, f"redelivery:{pass_number}", "interval")
-        )
+        await self.engine.enqueue(Reconcile("interval", f"{pass_number}"))
+        await self.engine.enqueue(Redeliver("interval", f"{pass_number}"))
 
     async def _tidy(self) -> None:
         today = self.clock.now().date().isoformat()
-        await self.engine.enqueue(Work(WorkKind.RECONCILIATION, f"reconcile:tidy:{today}", TIDY))
+        await self.engine.enqueue(Reconcile(TIDY, f"tidy:{today}"))
 
     async def _adapt(self) -> None:
         """Once a cluster and week: an id that was used never runs again."""
         year, week, _ = self.clock.now().isocalendar()
-        work_id = f"reconcile:adapt:{year}-W{week:02}"
-        await self.engine.enqueue(Work(WorkKind.RECONCILIATION, work_id, ADAPT))
+        await self.engine.enqueue(Reconcile(ADAPT, f"adapt:{year}-W{week:02}"))
 
     async def _forget(self) -> None:
         before = self.clock.now() - FINISHED_WORK_KEPT_FOR
@@ -281,7 +274,7 @@ def build(
         store=store,
         intake=Intake(secrets, store, world.clock),
         dispatcher=Dispatcher(store, world.exclusive, world.clock),
-        handlers=services.handlers,
+        perform=services.perform,
         raising=services.raising,
         timetable=adapters.timetable or ScheduledTimes(world.clock),
         writer=writer,

@@ -17,9 +17,10 @@ from app.cli.failing import fail
 from app.cli.registry import AsJson, agent_called, answered, open_registry, opened
 from app.cli.terminal import cell, say
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
-from app.core.agents.events import AgentEvent
+from app.core.agents.events import AgentEvent, Decided
 from app.core.breaker.verdict import figure
 from app.core.rules.brakes import Brake
+from app.core.steering.next_step import why_it_stays
 from app.core.words.refusals import brake_words
 from app.core.words.report import Report, report
 from app.core.words.story import command_words, quoted, refused_words, story
@@ -151,10 +152,12 @@ def explain(
         fail(f"there is no agent {agent_id} in this registry; `squadron agents` lists them")
     if as_json:
         events: list[Json] = [json.loads(encode_event(event)) for event in read.log]
-        shown = explanation_json(read.report, events, read.effects, read.commands)
+        shown = explanation_json(
+            read.report, events, read.effects, read.commands, read.decision, read.stays
+        )
         say(json.dumps(shown, indent=2))
         return
-    for line in story(read.report, read.log, read.effects):
+    for line in story(read.report, read.log, read.effects, read.stays):
         say(line)
     if read.commands:
         say("\nWhat people told it")
@@ -172,6 +175,17 @@ class _Read:
     effects: Mapping[EffectName, Effect]
     commands: Sequence[HeardCommands] = ()
     """Of people, about it; where they were asked for."""
+
+    @property
+    def decision(self) -> Decided | None:
+        """The last one that a look has led to."""
+        made = (event for event in reversed(self.log) if isinstance(event, Decided))
+        return next(made, None)
+
+    @property
+    def stays(self) -> Mapping[str, str]:
+        """Why nothing moves it, by the rule that says so."""
+        return why_it_stays(self.report.agent, self.log, SystemClock().now())
 
 
 @dataclass(frozen=True, slots=True)

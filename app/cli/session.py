@@ -19,6 +19,7 @@ from app.config.settings import Settings, SettingsError, load_settings
 from app.core.agents.agent import AgentId
 from app.core.agents.events import AgentEvent
 from app.core.text.redact import Redactor
+from app.ports import SessionDamaged
 from app.services.views import Json, instant
 
 session = typer.Typer(no_args_is_help=True, help="Conversations of agents.")
@@ -86,7 +87,7 @@ def _conversation(settings: Settings, agent: AgentId) -> list[Json]:
             err=True,
         )
         return []
-    except (OSError, ValueError) as error:
+    except (OSError, SessionDamaged) as error:
         fail(f"the conversation of {agent} cannot be read: {error}")
 
 

@@ -14,6 +14,7 @@ from app.core.github.comment_kinds import CommentKind
 from app.core.github.timeline import Mark
 from app.core.rules.trust import Permission
 from app.core.steering.feedback import Review
+from app.ports.blame import Blame, PortFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +26,10 @@ class Repository:
     installation_id: int
 
 
-class GitHubFailed(Exception):
-    """Base of what GitHub answers instead of what was asked for. The text holds no secret."""
+class GitHubFailed(PortFailed):
+    """Base of what GitHub answers instead of what was asked for."""
+
+    blame = Blame.GITHUB
 
 
 class RateLimited(GitHubFailed):
@@ -53,12 +56,16 @@ class NoAccess(Refused):
     """The App does not reach the repository at present: it was uninstalled or suspended, or the
     repository is not one of the installation's. That can change again."""
 
+    blame = Blame.PEOPLE
+
     def __init__(self, message: str) -> None:
         super().__init__(message, 403)
 
 
 class Unreadable(Refused):
     """What is there is not read: there is too much of it, or it is no plain file."""
+
+    blame = Blame.CONFIGURATION
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(f"{path} {message}", 422)

@@ -12,6 +12,7 @@ from app.core.github.patch import FilePatch
 from app.core.limits import LimitName
 from app.core.rules.outages import ProviderFailure
 from app.core.rules.plan import RuntimeName
+from app.ports.blame import Blame, PortFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +125,32 @@ class ProviderAway:
     failure: ProviderFailure
 
 
-class NoProvider(Exception):
+class NoProvider(PortFailed):
     """The model's provider cannot be asked: a session cannot begin before that is mended."""
+
+    blame = Blame.PROVIDER
 
     def __init__(self, failure: ProviderFailure) -> None:
         super().__init__(failure.reason)
         self.failure = failure
+
+
+class ModelUnusable(PortFailed):
+    """The model that a role names cannot be had from its runtime."""
+
+    blame = Blame.CONFIGURATION
+
+
+class RuntimeMissing(PortFailed):
+    """The runtime that a role names is not installed on this machine."""
+
+    blame = Blame.MACHINE
+
+
+class SessionDamaged(PortFailed):
+    """What was kept of the conversation cannot be read any more."""
+
+    blame = Blame.MACHINE
 
 
 TurnEnd = SessionEnd | IncreaseRequested | Halted | RuntimeFailed | ProviderAway
@@ -237,5 +258,9 @@ class Runtime(Protocol):
     """Runs sessions of one kind."""
 
     async def open(self, order: SessionOrder, gate: Gate) -> Session:
-        """A session, resumed from its directory if there is one."""
+        """A session, resumed from its directory if there is one.
+
+        Raises `NoProvider`, `ModelUnusable`, `RuntimeMissing`, `SessionDamaged`; `OSError` and
+        `RuntimeError` for what may be cured by another attempt.
+        """
         ...

@@ -6,10 +6,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
+from app.ports.blame import Blame, PortFailed
 
-class KeptSetupFailed(Exception):
+
+class KeptSetupFailed(PortFailed):
     """A kept result could not be taken, and is kept no more: the workspace is to be discarded, as
-    parts of it may lie there. The text says why."""
+    parts of it may lie there."""
+
+    blame = Blame.MACHINE
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from app.core.history.adapting import Adapted
 from app.core.rules.brakes import Brake, Place
 from app.core.rules.outages import Outage, ProviderFailure
 from app.core.steering.asks import Trigger
+from app.ports.blame import Blame, PortFailed
 from app.ports.github import Repository
 from app.ports.ledger import Funding, WaitingStart
 
@@ -234,7 +235,7 @@ class Store(Protocol):
         """The oldest deliveries that nobody has looked at yet."""
         ...
 
-    async def dispatch(self, ignored: Sequence[str], concerning: Sequence[Work]) -> None:
+    async def dispatch(self, ignored: Sequence[str], concerning: Mapping[str, Work]) -> None:
         """Mark deliveries as looked at, and enqueue work for those that concern an agent."""
         ...
 
@@ -499,5 +500,7 @@ class Exclusive(Protocol):
         ...
 
 
-class StoreUnavailable(Exception):
+class StoreUnavailable(PortFailed):
     """The database could not be reached or written within its bound."""
+
+    blame = Blame.MACHINE

@@ -5,11 +5,14 @@ from pathlib import Path
 from typing import Protocol
 
 from app.core.agents.work import KeptWork
+from app.ports.blame import Blame, PortFailed
 from app.ports.github import Repository
 
 
-class WorkspaceFailed(Exception):
-    """git or the file system refused; the text says what, where and what to do. No secrets."""
+class WorkspaceFailed(PortFailed):
+    """git or the file system refused."""
+
+    blame = Blame.MACHINE
 
 
 @dataclass(frozen=True, slots=True)

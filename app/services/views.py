@@ -7,7 +7,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.counters import Counters
-from app.core.agents.events import Passed, Raised, Warned
+from app.core.agents.events import Decided, Passed, Raised, Warned
 from app.core.agents.stops import Failure, Hold, Trip
 from app.core.breaker.verdict import amount_words
 from app.core.github.hints import dig
@@ -161,8 +161,11 @@ def explanation_json(
     events: Sequence[Json],
     effects: Mapping[EffectName, Effect],
     commands: Sequence[HeardCommands],
+    decision: Decided | None,
+    stays: Mapping[str, str],
 ) -> Json:
-    """`squadron explain AGENT --json`; `events` are the stored ones."""
+    """`squadron explain AGENT --json`; `events` are the stored ones, `decision` is the last one
+    that a look has led to, `stays` says why nothing moves the agent, by the rule that says so."""
     return {
         "agent": agent_json(report),
         "events": [{"seq": seq, **event} for seq, event in enumerate(events, 1)],
@@ -179,6 +182,10 @@ def explanation_json(
             }
             for run in report.test_runs
         ],
+        "decision": None
+        if decision is None
+        else {"rule": decision.rule, "reason": decision.reason, "at": instant(decision.at)},
+        "stays": [{"rule": rule, "reason": why} for rule, why in stays.items()],
         "effects": [
             {
                 "name": effect.name.value,

@@ -3,10 +3,17 @@
 The order is that of the layers, lowest first. What a service needs it is given by name.
 """
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, assert_never
 
-from app.ports import Handler, WorkKind
+from app.ports import (
+    HandleDelivery,
+    Handler,
+    Publish,
+    Reconcile,
+    Redeliver,
+    RunSegment,
+    Work,
+)
 from app.services.commands.answers import Hearing
 from app.services.commands.hear import Commanding
 from app.services.commands.obey import Obeying
@@ -52,7 +59,7 @@ from app.services.world import World
 class Services(NamedTuple):
     """What is reached from outside."""
 
-    handlers: Mapping[WorkKind, Handler]
+    perform: Handler
     """What is done for each kind of work."""
     raising: Raising
     """For the API."""
@@ -164,11 +171,22 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         drain=drain,
         guard=guard,
     )
-    handlers: Mapping[WorkKind, Handler] = {
-        WorkKind.DELIVERY: deliveries.handle,
-        WorkKind.SEGMENT: segments.run,
-        WorkKind.EFFECTS: Publishing(world, publisher=publisher, looking=looking).handle,
-        WorkKind.RECONCILIATION: reconciliation.handle,
-        WorkKind.REDELIVERY: Redelivery(world).handle,
-    }
-    return Services(handlers, raising)
+    publishing = Publishing(world, publisher=publisher, looking=looking)
+    redelivery = Redelivery(world)
+
+    async def perform(work: Work) -> None:
+        match work:
+            case HandleDelivery():
+                await deliveries.handle(work)
+            case RunSegment():
+                await segments.run(work)
+            case Publish():
+                await publishing.handle(work)
+            case Reconcile():
+                await reconciliation.handle(work)
+            case Redeliver():
+                await redelivery.handle(work)
+            case _:
+                assert_never(work)
+
+    return Services(perform, raising)

@@ -15,7 +15,7 @@ from app.adapters.exclusive import NamedLocks
 from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
-from app.ports import Delivery, Work
+from app.ports import Delivery, Work, about
 from app.services.intake.dispatch import Dispatcher
 from tests.contract.store_support import a_new_agent, later
 from tests.twins.clock import TurnedClock
@@ -80,7 +80,7 @@ async def play(steps: list[Came | str], directory: Path) -> tuple[list[str], lis
     enqueued: list[str] = []
 
     def enqueue(_: sa.Connection, work: Work) -> None:
-        enqueued.append(work.subject)
+        enqueued.append(about(work)[0])
 
     writer = GroupWriter(engine)
     store = SqlStore(engine, writer, enqueue)

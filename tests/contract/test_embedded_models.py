@@ -12,7 +12,7 @@ from app.adapters.runtimes.embedded import Bounds, ModelAccess, models_of
 from app.adapters.runtimes.embedded.calls import wait_seconds
 from app.adapters.runtimes.embedded.models import context_tokens
 from app.core.rules import outages
-from app.ports import Idle, NoProvider, ProviderAway, RuntimeFailed
+from app.ports import Idle, ModelUnusable, NoProvider, ProviderAway, RuntimeFailed
 from app.scripted.script import Answer, Failure, text
 from app.scripted.server import ScriptedServer
 from tests.contract.embedded import KEY, QUICK, World, story
@@ -146,7 +146,7 @@ def test_without_a_key_a_providers_own_endpoint_cannot_be_asked(provider: str) -
 
 @pytest.mark.parametrize("name", ["gpt-4o", "openai:", "telepathy:gpt-4o", ""])
 def test_a_model_nobody_can_make(name: str) -> None:
-    with pytest.raises(ValueError, match="model"):
+    with pytest.raises(ModelUnusable, match="model"):
         models_of(ModelAccess(SecretStr(KEY)))(name)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.runtimes.embedded import Bounds
-from app.ports import Halted, Idle, ReportedComplete, RuntimeFailed
+from app.ports import Halted, Idle, ReportedComplete, RuntimeFailed, SessionDamaged
 from app.scripted.script import Answer, Call, Conversation, Scripts, Speaker, calls, text
 from app.scripted.server import ScriptedServer
 from tests.contract.embedded import (
@@ -153,7 +153,7 @@ async def test_a_damaged_conversation_is_not_silently_forgotten(world: World) ->
     saved = world.directory / "session" / "session.json"
     saved.parent.mkdir()
     saved.write_text("[{]")
-    with pytest.raises(ValueError, match=r"session\.json: the saved conversation is damaged"):
+    with pytest.raises(SessionDamaged, match=r"session\.json: the saved conversation is damaged"):
         async with world.session():
             pass
 

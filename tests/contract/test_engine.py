@@ -13,7 +13,8 @@ import sqlalchemy as sa
 
 from app.adapters.engine import DurableEngine, RunningEngine, SingleProcess
 from app.adapters.store.database import make_engine
-from app.ports import Work, WorkKind
+from app.core.agents.agent import AgentId
+from app.ports import HandleDelivery, RunSegment, Work, WorkKind
 from tests.twins.clock import TurnedClock
 from tests.twins.engine import TwinEngine
 from tests.twins.loop import StoryLoop
@@ -28,15 +29,16 @@ class Desk:
     """Where work is performed."""
 
     doing: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
-    """What is done for work of an id; nothing for any other."""
+    """What is done for a delivery, or for other work by its id; nothing for any other."""
     begun: list[str] = field(default_factory=list)
     ended: list[str] = field(default_factory=list)
 
     async def handle(self, work: Work) -> None:
-        self.begun.append(work.id)
-        if work.id in self.doing:
-            await self.doing[work.id]()
-        self.ended.append(work.id)
+        name = work.delivery if isinstance(work, HandleDelivery) else work.id
+        self.begun.append(name)
+        if name in self.doing:
+            await self.doing[name]()
+        self.ended.append(name)
 
 
 class Bench(Protocol):
@@ -73,7 +75,7 @@ class DurableBench:
         self._starts += 1
         membership = SingleProcess(self._directory, f"start-{self._starts}")
         self.engine = DurableEngine(self.database, membership, QUEUES)
-        self.run(self.engine.start(dict.fromkeys(QUEUES, self.desk.handle)))
+        self.run(self.engine.start(self.desk.handle))
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return self._loop.run_until_complete(work)
@@ -112,7 +114,7 @@ class TwinBench:
         self._starts += 1
         name = f"start-{self._starts}"
         self.engine = TwinEngine(self._clock, name, self.database, QUEUES)
-        self.run(self.engine.start(dict.fromkeys(QUEUES, self.desk.handle)))
+        self.run(self.engine.start(self.desk.handle))
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return self._loop.finish(self._loop.create_task(work))
@@ -150,8 +152,8 @@ def bench(
     here.close()
 
 
-def work(name: str, kind: WorkKind = WorkKind.DELIVERY, delay_seconds: float = 0) -> Work:
-    return Work(kind, name, "subject", delay_seconds=delay_seconds)
+def work(name: str, delay_seconds: float = 0) -> Work:
+    return HandleDelivery(name, delay_seconds=delay_seconds)
 
 
 def test_work_is_there_if_and_only_if_its_transaction_commits(bench: Bench) -> None:
@@ -177,7 +179,7 @@ def test_an_id_that_was_used_never_runs_again(bench: Bench) -> None:
 
 def test_what_is_delayed_comes_after_what_is_not(bench: Bench) -> None:
     bench.run(bench.engine.enqueue(work("delayed", delay_seconds=2)))
-    assert bench.run(bench.engine.is_pending("delayed"))
+    assert bench.run(bench.engine.is_pending(work("delayed").id))
     bench.run(bench.engine.enqueue(work("at once")))
     bench.until(lambda: "at once" in bench.desk.ended)
     assert "delayed" not in bench.desk.begun
@@ -192,9 +194,9 @@ def test_what_fails_is_tried_again_and_is_pending_meanwhile(bench: Bench) -> Non
     bench.desk.doing["fails"] = fail_once
     bench.run(bench.engine.enqueue(work("fails")))
     bench.until(lambda: "fails" in bench.desk.begun)
-    assert bench.run(bench.engine.is_pending("fails"))
+    assert bench.run(bench.engine.is_pending(work("fails").id))
     bench.until(lambda: "fails" in bench.desk.ended)
-    bench.until(lambda: not bench.run(bench.engine.is_pending("fails")))
+    bench.until(lambda: not bench.run(bench.engine.is_pending(work("fails").id)))
     assert bench.desk.begun.count("fails") == 2
 
 
@@ -205,10 +207,12 @@ def test_so_many_of_a_kind_are_done_at_once_and_no_kind_holds_up_another(bench: 
         while not may_end:
             await bench.pause()
 
-    names = [f"segment {number}" for number in range(QUEUES[WorkKind.SEGMENT] + 1)]
-    for name in names:
-        bench.desk.doing[name] = wait
-        bench.run(bench.engine.enqueue(work(name, WorkKind.SEGMENT)))
+    agent = AgentId("octo/demo", 1, "docs", 1)
+    segments = [RunSegment(agent, number) for number in range(QUEUES[WorkKind.SEGMENT] + 1)]
+    names = [segment.id for segment in segments]
+    for segment in segments:
+        bench.desk.doing[segment.id] = wait
+        bench.run(bench.engine.enqueue(segment))
     bench.until(lambda: sum(name in bench.desk.begun for name in names) == 2)
     bench.run(bench.engine.enqueue(work("beside them")))
     bench.until(lambda: "beside them" in bench.desk.ended)
@@ -236,7 +240,7 @@ def test_what_a_process_did_not_end_the_next_one_does(bench: Bench) -> None:
 def test_finished_work_is_forgotten_and_no_other(bench: Bench) -> None:
     bench.run(bench.engine.enqueue(work("over")))
     bench.run(bench.engine.enqueue(work("far away", delay_seconds=86_400)))
-    bench.until(lambda: not bench.run(bench.engine.is_pending("over")))
+    bench.until(lambda: not bench.run(bench.engine.is_pending(work("over").id)))
     assert bench.run(bench.engine.forget_finished(datetime.now(UTC) - timedelta(days=1))) == 0
     assert bench.run(bench.engine.forget_finished(datetime.now(UTC) + timedelta(days=1))) > 0
-    assert bench.run(bench.engine.is_pending("far away"))
+    assert bench.run(bench.engine.is_pending(work("far away").id))

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from app.adapters.modelproxy import doors_of
 from app.adapters.runtimes.door import OpenDoor
-from app.ports import SessionOrder
+from app.ports import ModelUnusable, SessionOrder
 from app.scripted.script import Script, Scripts, text
 from app.scripted.server import ScriptedServer
 from tests.contract.embedded import KEY, RecordingGate, World
@@ -76,5 +76,5 @@ async def test_a_door_is_opened_for_a_session(server: ScriptedServer) -> None:
 def test_a_model_that_cannot_be_had_has_no_door(
     model: str, planning_model: str | None, words: str
 ) -> None:
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises(ModelUnusable, match=words):
         doors_of(SecretStr(KEY))(order(model, planning_model), RecordingGate())

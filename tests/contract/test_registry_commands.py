@@ -68,6 +68,7 @@ def test_explain_tells_the_story_of_a_stop(tmp_path: Path) -> None:
     shown = json.loads(squadron("explain", str(agent), "--json").stdout)
     assert {"agent", "events", "warnings", "iterations", "effects"} <= shown.keys()
     assert shown["agent"]["trip"]["observed"] == 5
+    assert (shown["decision"], shown["stays"]) == (None, []), "its own segment ended it"
     assert shown["effects"] == [
         {
             "name": "check",

@@ -13,6 +13,7 @@ from app.adapters.runtimes.claude.calls import Confines
 from app.core.agents.events import Phase
 from app.ports import (
     Idle,
+    ModelUnusable,
     ReportedComplete,
     RuntimeFailed,
 )
@@ -161,7 +162,7 @@ async def test_a_cli_that_cannot_be_used(
 
 
 async def test_a_model_of_somebody_else_is_refused(bench: ClaudeBench) -> None:
-    with pytest.raises(ValueError, match="anthropic"):
+    with pytest.raises(ModelUnusable, match="anthropic"):
         async with bench.session(model="openai:gpt-4o"):
             pass
 

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from app.adapters.store.inbox import MOST_DEAD_SHOWN
-from app.ports import DeadDelivery, Delivery, Work
+from app.ports import DeadDelivery, Delivery, HandleDelivery
 from tests.contract.store_support import NOON, OutOfOrder, World, later
 
 
@@ -65,7 +65,7 @@ async def test_the_oldest_are_looked_at_first(world: World) -> None:
 async def test_dispatching_marks_and_enqueues(world: World) -> None:
     for number in (1, 2, 3):
         await world.store.accept(a_delivery(number))
-    await world.store.dispatch(["delivery-1"], [Work.to_handle("delivery-2")])
+    await world.store.dispatch(["delivery-1"], {"delivery-2": HandleDelivery("delivery-2")})
     assert [d.id for d in await world.store.undispatched(10)] == ["delivery-3"]
     assert world.queued() == ["delivery:delivery-2"]
     assert await world.store.delivery("delivery-2") == a_delivery(2)
@@ -77,7 +77,7 @@ async def test_a_dispatch_that_cannot_enqueue_marks_nothing(world: World) -> Non
     await world.store.accept(a_delivery(2))
     world.queue_is_broken = True
     with pytest.raises(OutOfOrder):
-        await world.store.dispatch(["delivery-1"], [Work.to_handle("delivery-2")])
+        await world.store.dispatch(["delivery-1"], {"delivery-2": HandleDelivery("delivery-2")})
     assert len(await world.store.undispatched(10)) == 2
     assert world.queued() == []
 
@@ -85,7 +85,9 @@ async def test_a_dispatch_that_cannot_enqueue_marks_nothing(world: World) -> Non
 async def test_old_bodies_are_forgotten_and_ids_are_not(world: World) -> None:
     for number in range(4):
         await world.store.accept(a_delivery(number, seconds=number))
-    await world.store.dispatch(["delivery-0", "delivery-3"], [Work.to_handle("delivery-1")])
+    await world.store.dispatch(
+        ["delivery-0", "delivery-3"], {"delivery-1": HandleDelivery("delivery-1")}
+    )
     assert await world.store.forget_deliveries(later(3)) == 2
     assert await world.store.forget_deliveries(later(3)) == 0
     assert await world.store.delivery("delivery-0") is None
@@ -99,7 +101,8 @@ async def test_what_was_given_up_is_told_with_its_first_reason_until_it_is_forgo
 ) -> None:
     for number in range(3):
         await world.store.accept(a_delivery(number))
-    await world.store.dispatch([], [Work.to_handle(a_delivery(n).id) for n in range(3)])
+    ids = [a_delivery(n).id for n in range(3)]
+    await world.store.dispatch([], {each: HandleDelivery(each) for each in ids})
     assert await world.store.dead_deliveries() == []
     for number, reason, seconds in ((0, "403", 5), (2, "no access", 9), (0, "another", 20)):
         await world.store.give_up(a_delivery(number).id, reason, later(seconds))
@@ -123,5 +126,5 @@ async def test_no_more_of_them_are_told_than_fit_a_page(world: World) -> None:
 async def test_more_bodies_are_forgotten_than_fit_a_transaction(world: World) -> None:
     ids = [a_delivery(number).id for number in range(1_100)]
     await asyncio.gather(*(world.store.accept(Delivery(one, "x", b"", NOON)) for one in ids))
-    await world.store.dispatch(ids, [])
+    await world.store.dispatch(ids, {})
     assert await world.store.forget_deliveries(later(1)) == len(ids)

@@ -10,7 +10,7 @@ from tests.contract.store_support import NOON, World, later
 async def test_the_inbox_says_which_deliveries_it_has_ever_taken(world: World) -> None:
     for name in ("one", "two"):
         await world.store.accept(Delivery(name, "issues", b"{}", NOON))
-    await world.store.dispatch(["one"], [])
+    await world.store.dispatch(["one"], {})
     await world.store.forget_deliveries(later(60))
     for store in world.stores:
         assert await store.known_deliveries({"one", "two", "three"}) == {"one", "two"}

@@ -26,7 +26,7 @@ from app.core.agents.stops import Layer, Trip
 from app.core.agents.transition import transition
 from app.core.agents.work import KeptWork
 from app.core.limits import LimitName
-from app.ports import Work
+from app.ports import Publish
 from tests.contract.store_support import NOON, OutOfOrder, World, a_new_agent, later
 from tests.support.moves import Changes, begin, move
 
@@ -230,7 +230,7 @@ async def test_of_two_who_see_the_same_only_one_moves(world: World) -> None:
 async def test_what_follows_is_enqueued_only_with_the_move(world: World) -> None:
     active = await world.an_active()
     before = world.queued()
-    follow = [Work.to_publish(active.id, "trip")]
+    follow = [Publish(active.id, "trip")]
     done = Finished(at=later(40), why="issue closed")
 
     world.queue_is_broken = True

@@ -213,6 +213,8 @@ def test_causes_are_stored_by_these_words() -> None:
         "workspace_failed",
         "no_access",
         "model_failed",
+        "runtime_missing",
+        "session_damaged",
         "tests_cannot_run",
         "conflict",
         "disk_full",

@@ -38,7 +38,7 @@ from app.core.agents.steps import (
 from app.core.agents.stops import Cause, Failure, Layer, Trip
 from app.core.agents.transition import transition
 from app.core.agents.work import KeptWork
-from app.core.steering.next_step import ACCESS_AGAIN, RULES, Need, deciding, next_step
+from app.core.steering.next_step import ACCESS_AGAIN, RULES, Decision, Need, next_step, why_it_stays
 from app.core.steering.ownership import Taken
 from app.core.steering.seen import (
     AS_IT_WAS,
@@ -149,6 +149,12 @@ def seen(agent: Agent, facts: Facts, **about: Any) -> Seen:
     )
 
 
+def step_of(agent: Agent, seen: Seen) -> Step | Need | None:
+    """What is decided, whoever wants it."""
+    found = next_step(agent, seen)
+    return found.step if isinstance(found, Decision) else found
+
+
 def rows() -> list[tuple[str, str, str]]:
     head, *lines = TABLE.strip("\n").split("\n")
     found = []
@@ -163,7 +169,7 @@ def rows() -> list[tuple[str, str, str]]:
 def test_what_follows_from_each_fact(who: str, fact: str, expected: str) -> None:
     agent = WHO[who]
     now = START + MONTH if fact in LATE else NOW
-    step = next_step(agent, seen(agent, FACTS[fact], now=now))
+    step = step_of(agent, seen(agent, FACTS[fact], now=now))
     assert SHORT[type(step)] == expected
     if isinstance(step, Step):
         after = transition(agent, step, KeptWork(None, False), now).after
@@ -203,7 +209,7 @@ def test_the_table_has_every_state_and_every_fact() -> None:
 )
 def test_a_step_says_why(who: str, facts: Facts, expected: Step) -> None:
     agent = WHO[who]
-    assert next_step(agent, seen(agent, facts)) == expected
+    assert step_of(agent, seen(agent, facts)) == expected
 
 
 # --- what is asked for --------------------------------------------------------------------------
@@ -233,7 +239,7 @@ ANSWERS: Final[Mapping[Fact, Mapping[str, Any]]] = {
 def test_a_fact_is_asked_for_only_where_it_matters_and_once(who: str) -> None:
     agent = WHO[who]
     facts, asked = Facts(), []
-    while isinstance(need := next_step(agent, seen(agent, facts)), Need):
+    while isinstance(need := step_of(agent, seen(agent, facts)), Need):
         asked.append(need.fact)
         facts = replace(facts, **ANSWERS[need.fact])
     assert asked == [Fact(name.replace("-", " ")) for name in NEEDS[who].split()]
@@ -241,7 +247,7 @@ def test_a_fact_is_asked_for_only_where_it_matters_and_once(who: str) -> None:
 
 def test_what_lists_tell_is_not_asked_for_again() -> None:
     for agent in WHO.values():
-        answer = next_step(agent, seen(agent, AS_IT_WAS))
+        answer = step_of(agent, seen(agent, AS_IT_WAS))
         assert not isinstance(answer, Need) or answer.fact is Fact.LIFE
 
 
@@ -257,11 +263,11 @@ def test_what_people_did_comes_before_what_the_clock_says() -> None:
 @pytest.mark.parametrize("who", [name for name in WHO if name.startswith(("SLEEPING", "PAUSED"))])
 def test_nothing_that_people_did_loses_to_the_clock(who: str, fact: str) -> None:
     agent = WHO[who]
-    alone = next_step(agent, seen(agent, FACTS[fact]))
+    alone = step_of(agent, seen(agent, FACTS[fact]))
     if alone is None:
         return
     facts = replace(FACTS[fact], is_current=True)
-    assert next_step(agent, seen(agent, facts, now=START + MONTH)) == alone
+    assert step_of(agent, seen(agent, facts, now=START + MONTH)) == alone
 
 
 SECOND: Final = timedelta(seconds=1)
@@ -284,7 +290,7 @@ def test_the_first_of_what_people_did_counts_and_a_merge_that_closes_the_issue(
     facts = replace(
         QUIET, taken=replace(TAKEN, at=taken_at), pull=replace(MERGED, ended_at=ended_at)
     )
-    assert next_step(agent, seen(agent, facts)) == expected
+    assert step_of(agent, seen(agent, facts)) == expected
 
 
 # --- words ---------------------------------------------------------------------------------------
@@ -294,7 +300,7 @@ def test_words_before_the_question_are_no_answer_to_it() -> None:
     agent = replace(WHO["SLEEPING answer"], updated_at=NOW + timedelta(milliseconds=700))
     before = replace(ANSWER, at=NOW - SECOND)
     for answer, wakes in ((before, False), (ANSWER, True), (replace(ANSWER, at=None), True)):
-        step = next_step(agent, seen(agent, replace(QUIET, answer=answer)))
+        step = step_of(agent, seen(agent, replace(QUIET, answer=answer)))
         assert isinstance(step, WakeUp) is wakes
 
 
@@ -309,7 +315,7 @@ def test_the_same_words_wake_once_by_their_id_and_not_by_their_text(event: Agent
     agent = WHO["SLEEPING answer"]
     history = [*log_of(agent), event]
     for answer, wakes in ((ANSWER, False), (replace(ANSWER, said="comment 8"), True)):
-        step = next_step(agent, seen(agent, replace(QUIET, answer=answer), history=history))
+        step = step_of(agent, seen(agent, replace(QUIET, answer=answer), history=history))
         assert isinstance(step, WakeUp) is wakes
 
 
@@ -320,30 +326,30 @@ def test_who_is_held_back_by_a_brake_has_lost_nothing() -> None:
     agent = WHO["QUEUED"]
     braked = Braked(at=NOW, why="ada paused all.", scope="all", since=NOW)
     history = [CREATED, braked]
-    assert next_step(agent, seen(agent, FACTS["gone"], history=history)) is None
+    assert step_of(agent, seen(agent, FACTS["gone"], history=history)) is None
     history.append(BrakeLifted(at=NOW))
-    assert isinstance(next_step(agent, seen(agent, FACTS["gone"], history=history)), Requeue)
+    assert isinstance(step_of(agent, seen(agent, FACTS["gone"], history=history)), Requeue)
 
 
 def test_who_works_is_late_only_if_its_worker_lives() -> None:
     agent, later = WHO["ACTIVE"], START + MONTH
-    step = next_step(agent, seen(agent, QUIET, now=later))
+    step = step_of(agent, seen(agent, QUIET, now=later))
     assert isinstance(step, Escalate) and isinstance(step.stop, Trip)
     assert step.stop.layer is Layer.RECONCILIATION
     dead = replace(QUIET, life=LifeSeen(is_pending=True, has_worker=False))
-    assert next_step(agent, seen(agent, dead, now=later)) is None
+    assert step_of(agent, seen(agent, dead, now=later)) is None
 
 
 def test_time_under_a_brake_is_no_waiting() -> None:
     agent = WHO["SLEEPING answer"]
     facts, later = FACTS["late"], START + MONTH
-    assert isinstance(next_step(agent, seen(agent, facts, now=later)), Escalate)
-    assert next_step(agent, seen(agent, facts, now=later, braked_for=MONTH)) is None
+    assert isinstance(step_of(agent, seen(agent, facts, now=later)), Escalate)
+    assert step_of(agent, seen(agent, facts, now=later, braked_for=MONTH)) is None
 
 
 def test_a_conflict_that_stays_is_a_failure_of_its_own() -> None:
     agent = WHO["SLEEPING review"]
-    step = next_step(agent, seen(agent, FACTS["stays"]))
+    step = step_of(agent, seen(agent, FACTS["stays"]))
     assert isinstance(step, Escalate) and isinstance(step.stop, Failure)
     assert step.stop.cause is Cause.CONFLICT
 
@@ -373,8 +379,10 @@ def test_what_is_seen_decides_and_not_in_which_order_it_was_told(who: str, told:
     agent = WHO[who]
     steps, now = set(), START + MONTH
 
-    def decided(facts: Facts) -> tuple[str, Step | Need] | None:
-        return deciding(agent, seen(agent, facts, now=now))
+    def decided(facts: Facts) -> Decision | None:
+        found = next_step(agent, seen(agent, facts, now=now))
+        assert not isinstance(found, Need)
+        return found
 
     for order in permutations(told):
         facts = QUIET
@@ -384,10 +392,46 @@ def test_what_is_seen_decides_and_not_in_which_order_it_was_told(who: str, told:
     assert len(steps) == 1
     alone = [decided(replace(QUIET, **MOVES[name])) for name in told]
     rules = [rule.__name__ for rule in RULES]
-    first = [rules.index(each[0]) for each in [*alone, decided(QUIET)] if each is not None]
+    first = [rules.index(each.rule) for each in [*alone, decided(QUIET)] if each is not None]
     found = decided(facts)
-    assert (None if found is None else rules.index(found[0])) == min(first, default=None)
+    assert (None if found is None else rules.index(found.rule)) == min(first, default=None)
 
 
 def test_a_fact_that_is_unknown_is_no_fact() -> None:
     assert Facts().taken is Facts().pull is Facts().blockers_free is Facts().life is UNKNOWN
+
+
+# --- why nothing happens -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("who", "rules"),
+    [
+        ("QUEUED", "ended_by_people lost_work"),
+        ("QUEUED provider", "ended_by_people lost_work"),
+        ("ACTIVE", "ended_by_people lost_work late"),
+        ("SLEEPING blocker", "ended_by_people unblocked answered late"),
+        ("SLEEPING answer", "ended_by_people answered feedback late"),
+        ("SLEEPING review", "ended_by_people feedback late"),
+        ("SLEEPING access", "ended_by_people access answered late"),
+        ("PAUSED", "ended_by_people late"),
+        ("STOPPING at work", "stopping"),
+    ],
+)
+def test_each_rule_that_is_concerned_says_why_nothing_happens(who: str, rules: str) -> None:
+    agent = WHO[who]
+    assert [*why_it_stays(agent, log_of(agent), NOW)] == rules.split()
+
+
+def test_it_says_whom_and_since_when_it_waits_for() -> None:
+    blocked, asking = WHO["SLEEPING blocker"], WHO["SLEEPING answer"]
+    assert "#3, #4" in why_it_stays(blocked, log_of(blocked), NOW)["unblocked"]
+    words = why_it_stays(asking, log_of(asking), NOW)
+    assert f"{START:%H:%M:%S}" in words["answered"] and "#20" in words["feedback"]
+
+
+def test_who_is_late_by_now_or_has_ended_does_not_stay() -> None:
+    asking = WHO["SLEEPING answer"]
+    assert "late" not in why_it_stays(asking, log_of(asking), START + MONTH)
+    ended = who_is(State.CANCELLED)
+    assert why_it_stays(ended, log_of(ended), NOW) == {}

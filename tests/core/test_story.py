@@ -23,7 +23,7 @@ NO_EFFECTS: dict[EffectName, Effect] = {}
 
 
 def told(life: Life, row: Agent, effects: dict[EffectName, Effect] = NO_EFFECTS) -> str:
-    return "\n".join(story(report(row, life.log, life.now), life.log, effects))
+    return "\n".join(story(report(row, life.log, life.now), life.log, effects, {}))
 
 
 def stopped(life: Life) -> Agent:
@@ -210,7 +210,9 @@ def test_nothing_that_others_wrote_can_move_a_cursor_or_make_a_line() -> None:
 def test_every_life_can_be_told(limits: Limits, steps: list[Step]) -> None:
     life = lived(limits, steps)
     for state in State:
-        lines = story(report(agent(state, limits=life.limits), life.log, life.now), life.log, {})
+        lines = story(
+            report(agent(state, limits=life.limits), life.log, life.now), life.log, {}, {}
+        )
         assert all(line == line.rstrip() and "\n" not in line for line in lines)
         assert lines[0].startswith("octo/demo#12/bug-fix/1 is ")
         assert ("", "") not in pairwise(lines), "an empty section has no line"

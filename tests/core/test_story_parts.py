@@ -8,6 +8,7 @@ import pytest
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.events import (
     AgentEvent,
+    Decided,
     Held,
     HostRefused,
     Kept,
@@ -33,10 +34,13 @@ CALLS, TURNS = LimitName.MAX_TOOL_CALLS, LimitName.MAX_TURNS
 
 
 def told(
-    life: Life, row: Agent | None = None, effects: dict[EffectName, Effect] | None = None
+    life: Life,
+    row: Agent | None = None,
+    effects: dict[EffectName, Effect] | None = None,
+    stays: dict[str, str] | None = None,
 ) -> list[str]:
     row = row or agent(limits=life.limits)
-    return story(report(row, life.log, life.now), life.log, effects or {})
+    return story(report(row, life.log, life.now), life.log, effects or {}, stays or {})
 
 
 def part(lines: list[str], head: str) -> list[str]:
@@ -350,3 +354,26 @@ def test_whose_setup_was_taken_is_told() -> None:
     assert said not in told(life)
     life.happens(SetUp(at=life.now, made_at=datetime(2026, 1, 1, 8, tzinfo=UTC)))
     assert said in told(life)
+
+
+# --- decisions --------------------------------------------------------------------------------
+
+
+def test_which_rule_moved_it_and_why_nothing_does_now() -> None:
+    life = begun()
+    life.log.append(Decided(at=START, rule="answered", reason="ada commented:\n\nBlue."))
+    lines = told(life, stays={"unblocked": "not all of these are closed: #3"})
+    assert part(lines, "What looks at it have decided")[0] == (
+        "  09:00:00 answered: ada commented: Blue."
+    )
+    assert part(lines, "Why nothing moves it, as far as was seen") == [
+        "  unblocked: not all of these are closed: #3"
+    ]
+
+
+def test_of_many_decisions_the_last_ones_are_told() -> None:
+    life = begun()
+    life.log += [Decided(at=START, rule=f"rule {n}", reason="x") for n in range(12)]
+    shown = part(told(life), "What looks at it have decided")
+    assert shown[0] == "  … 2 earlier"
+    assert (len(shown), shown[-1]) == (11, "  09:00:00 rule 11: x")

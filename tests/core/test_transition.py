@@ -51,7 +51,7 @@ from app.core.agents.transition import (
     signal_of,
     transition,
 )
-from app.core.agents.work import KeptWork
+from app.core.agents.work import KeptWork, RunSegment
 from app.core.limits import LimitName
 from tests.core.strategies import START
 from tests.core.wording import row
@@ -202,7 +202,7 @@ def test_a_dead_segment_ended_when_it_was_last_heard_of() -> None:
     assert change.events == (SegmentEnded(at=EARLIER, why="Its worker is gone.", died=True),)
     [shown, run] = change.follow
     assert shown.id.endswith(":effects:interrupted:3:2")
-    assert (run.segment, run.delay_seconds) == (4, 5)
+    assert run == RunSegment(at_work().id, 4, delay_seconds=5)
 
 
 def test_an_interrupted_agent_goes_on_with_what_it_is_told() -> None:

@@ -21,7 +21,7 @@ from app.cli.main import app
 from app.config.settings import load_settings
 from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
-from app.ports import Work, WorkKind
+from app.ports import Reconcile
 from app.services.handlers.reconciliation import ADAPT
 from tests.support import processes
 from tests.support.github import BOT, GitHub, running_box
@@ -109,8 +109,8 @@ def weeks(service: Service, count: int = 1) -> None:
 
     async def all_of_them() -> None:
         for number in range(count):
-            work = Work(WorkKind.RECONCILIATION, f"reconcile:adapt:{number}", ADAPT)
-            await service.handlers[WorkKind.RECONCILIATION](work)
+            work = Reconcile(ADAPT, f"adapt:{number}")
+            await service.perform(work)
 
     asyncio.run(all_of_them())
 

@@ -15,7 +15,7 @@ import pytest
 from app.adapters.workspace import agent_directory
 from app.core.agents.agent import AgentId
 from app.core.agents.lifecycle import State
-from app.ports import Work, WorkKind
+from app.ports import Reconcile
 from app.scripted.script import Answer, Call
 from app.services.handlers.reconciliation import SESSIONS_KEPT_FOR, TIDY
 from tests.contract.store_support import NOON
@@ -121,10 +121,10 @@ def test_a_conversation_is_deleted_30_days_after_its_agents_end(tmp_path: Path) 
             for name in ("session", "home"):
                 (place / name).mkdir(parents=True)
                 (place / name / "words").write_text("What was said.")
-        tidy = Work(WorkKind.RECONCILIATION, "reconcile:tidy:test", TIDY)
+        tidy = Reconcile(TIDY, "tidy:test")
 
         async def tidies() -> None:
-            await service.handlers[WorkKind.RECONCILIATION](tidy)
+            await service.perform(tidy)
 
         for _ in range(2):
             asyncio.run(tidies())

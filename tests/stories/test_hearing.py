@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 
+from app.core.agents.events import Decided
 from tests.stories.happening import (
     AGAIN,
     ASKING,
@@ -12,6 +13,7 @@ from tests.stories.happening import (
     AT_REVIEW,
     BLOCKED,
     FIXES,
+    ROLES,
     TOLD,
     Happening,
     fails_a_check,
@@ -20,9 +22,9 @@ from tests.stories.happening import (
     says,
     tell,
 )
-from tests.support.people import Task
+from tests.support.people import REPOSITORY, Task, repository
 from tests.support.steps import completes, is_blocked, runs
-from tests.twins.story import Story
+from tests.twins.story import Story, story
 
 
 def another(squad: Story, task: Task) -> None:
@@ -122,3 +124,18 @@ HAPPENINGS: Final[Mapping[str, Happening]] = {
 @pytest.mark.parametrize("name", HAPPENINGS)
 def test_it_ends_the_same_however_it_is_told(name: str, how: str) -> None:
     tell(HAPPENINGS[name], how)
+
+
+def test_its_log_says_which_rule_decided() -> None:
+    with story({REPOSITORY: repository(ROLES)}) as squad:
+        task = squad.give("fixer", "The answer is wrong", *ASKS, *FIXES)
+        squad.comment(task, "Blue.")
+        squad.settle()
+        squad.merge(task)
+        squad.settle()
+        log = squad.log(squad.agent(task).id)
+        made = [(event.rule, event.reason) for event in log if isinstance(event, Decided)]
+        assert made == [
+            ("answered", "maria commented:\n\nBlue."),
+            ("ended_by_people", f"#{squad.agent(task).pull_request} was merged."),
+        ]

@@ -24,7 +24,7 @@ from app.adapters.engine.membership import SingleProcess
 from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
-from app.core.agents.agent import Agent, AgentId
+from app.core.agents.agent import Agent
 from app.core.agents.events import (
     AgentEvent,
     Finished,
@@ -37,7 +37,7 @@ from app.core.agents.events import (
 from app.core.agents.lifecycle import LIVE, Signal, State
 from app.core.agents.stops import Layer, Trip
 from app.core.limits import LimitName
-from app.ports import Work, WorkKind
+from app.ports import RunSegment, Work, WorkKind
 from tests.contract.store_support import a_new_agent
 from tests.support.moves import Changes, begin, move
 
@@ -64,15 +64,16 @@ class Lives:
     all_met: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def run(self, work: Work) -> None:
-        """One segment."""
+        """One segment; nothing else is enqueued here that is taken from a queue."""
+        assert isinstance(work, RunSegment)
         self._note("+", work)
         try:
             await self._live(work)
         finally:
             self._note("-", work)
 
-    async def _live(self, work: Work) -> None:
-        agent_id = AgentId.parse(work.subject)
+    async def _live(self, work: RunSegment) -> None:
+        agent_id = work.agent
         agent = await begin(self.store, agent_id, work.segment, "w", self.clock.now())
         if agent is None:
             return
@@ -178,7 +179,7 @@ async def live(directory: Path, slots: int, lives: int, seed: int) -> None:
     store = SqlStore(database, writer, engine.enqueue_with)
     with (directory / f"slots-{starts}.log").open("w", encoding="utf-8") as log:
         all_lives = Lives(store, slots, seed, log)
-        await engine.start({WorkKind.SEGMENT: all_lives.run})
+        await engine.start(all_lives.run)
         await create(store, range(1, lives + 1))
         people = asyncio.create_task(all_lives.people())
         await until_ended(store)

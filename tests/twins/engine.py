@@ -8,7 +8,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from app.ports import Clock, Handler, Work, WorkKind
+from app.ports import Clock, Handler, Work, WorkKind, about, work_of
 from tests.twins.lives import check_alive
 
 POLL_SECONDS: Final = 0.2
@@ -44,7 +44,7 @@ class TwinEngine:
         self._name = name
         self._database = database
         self._queues = queues
-        self._handlers: Mapping[WorkKind, Handler] = {}
+        self._handler: Handler
         self._running: dict[str, tuple[WorkKind, asyncio.Task[None]]] = {}
         self._pump: asyncio.Task[None] | None = None
         WORK.metadata.create_all(database)
@@ -53,8 +53,8 @@ class TwinEngine:
     def worker(self) -> str:
         return self._name
 
-    async def start(self, handlers: Mapping[WorkKind, Handler]) -> None:
-        self._handlers = handlers
+    async def start(self, perform: Handler) -> None:
+        self._handler = perform
         with self._database.begin() as connection:
             running = WORK.c.status == RUNNING
             connection.execute(sa.update(WORK).where(running).values(status=QUEUED))
@@ -76,12 +76,13 @@ class TwinEngine:
         known = connection.execute(sa.select(WORK.c.id).where(WORK.c.id == work.id)).first()
         if known is not None:
             return
+        subject, number = about(work)
         connection.execute(
             sa.insert(WORK).values(
                 id=work.id,
                 kind=work.kind.value,
-                subject=work.subject,
-                segment=work.segment,
+                subject=subject,
+                segment=number,
                 due=due.isoformat(),
                 status=QUEUED,
             )
@@ -155,7 +156,7 @@ class TwinEngine:
                     continue
                 mine = WORK.c.id == row.id
                 connection.execute(sa.update(WORK).where(mine).values(status=RUNNING))
-                work = Work(kind, row.id, row.subject, row.segment)
+                work = work_of(kind, row.id, row.subject, row.segment)
                 task = asyncio.create_task(self._perform(work), name=f"work {work.id}")
                 self._running[work.id] = (kind, task)
 
@@ -177,7 +178,7 @@ class TwinEngine:
         """Whether one of them came to its end."""
         for pause in (*BACKOFF_SECONDS, None):
             try:
-                await self._handlers[work.kind](work)
+                await self._handler(work)
             except Exception:
                 log.exception("work failed", extra={"work": work.id})
                 if pause is not None:

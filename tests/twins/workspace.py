@@ -74,6 +74,8 @@ class TwinWorkspace:
         """Why nothing works at all; empty: it does."""
         self.refused = ""
         """Why GitHub takes no push; empty: it does."""
+        self.defect: Exception | None = None
+        """What it raises that no port knows, whenever a clone is prepared or its work is kept."""
         self.calls: list[str] = []
         """What was asked of it, oldest first."""
         self._box = box
@@ -89,6 +91,8 @@ class TwinWorkspace:
 
     async def prepare(self, order: CheckoutOrder) -> Checkout:
         git = self._git(f"prepare {order.agent}", order)
+        if self.defect is not None:
+            raise self.defect
         default = self._default(git, order)
         if order.pull_request is not None:
             return await self._pull_request(git, order, order.pull_request, default)
@@ -115,6 +119,8 @@ class TwinWorkspace:
 
     async def keep(self, order: CheckoutOrder, message: str) -> KeptWork:
         clone = self._clones.get(order.agent)
+        if self.defect is not None:
+            raise self.defect
         if clone is None:
             return KeptWork(sha=None, is_pushed=False)
         try:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
 
 from app.adapters.engine.membership import Membership
-from app.ports import Handler, Work, WorkKind
+from app.ports import Handler, Work, WorkKind, about, work_of
 
 APP_VERSION: Final = "squadron-1"
 """Pinned: with a version that follows the source, any edit would strand running agents."""
@@ -31,7 +31,8 @@ MOST_FORGOTTEN_AT_ONCE: Final = 5_000
 
 log = logging.getLogger("squadron.engine")
 
-_handlers: dict[WorkKind, Handler] = {}
+_perform: Handler | None = None
+"""Does one piece of work; None before the engine has started."""
 _running: set[str] = set()
 """Ids of the work that this process performs now."""
 
@@ -45,9 +46,11 @@ _running: set[str] = set()
 )
 async def perform(kind: str, work_id: str, subject: str, segment: int) -> None:
     """Run the handler of one piece of work."""
-    work = Work(WorkKind(kind), work_id, subject, segment)
+    if _perform is None:
+        raise RuntimeError("work was taken from a queue before the engine had started")
+    work = work_of(WorkKind(kind), work_id, subject, segment)
     try:
-        await _handlers[work.kind](work)
+        await _perform(work)
     except Exception:
         log.exception("work failed", extra={"work": work_id})
         raise
@@ -88,14 +91,14 @@ class DurableEngine:
         """This process's name, unique per start."""
         return self._membership.worker
 
-    async def start(self, handlers: Mapping[WorkKind, Handler]) -> None:
+    async def start(self, perform: Handler) -> None:
         """Migrate the engine's tables, recover this executor's own work, take from the queues."""
-        await asyncio.to_thread(self._start, handlers)
+        await asyncio.to_thread(self._start, perform)
 
-    def _start(self, handlers: Mapping[WorkKind, Handler]) -> None:
+    def _start(self, handler: Handler) -> None:
         """Takes about a second."""
-        _handlers.clear()
-        _handlers.update(handlers)
+        global _perform
+        _perform = handler
         DBOS(
             config=DBOSConfig(
                 name="squadron",
@@ -135,8 +138,9 @@ class DurableEngine:
         """Enqueue inside the caller's transaction: the work exists if and only if it commits."""
         if self._client is None:
             raise RuntimeError("work was enqueued before the engine had started")
+        subject, number = about(work)
         self._client.enqueue_in_transaction(
-            connection, _options(work), work.kind.value, work.id, work.subject, work.segment
+            connection, _options(work), work.kind.value, work.id, subject, number
         )
 
     async def enqueue(self, work: Work) -> None:

@@ -1,12 +1,11 @@
 """An engine as whoever starts and stops it sees it."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
 import sqlalchemy as sa
 
-from app.ports import Engine, Handler, Work, WorkKind
+from app.ports import Engine, Handler, Work
 
 
 class RunningEngine(Engine, Protocol):
@@ -18,8 +17,8 @@ class RunningEngine(Engine, Protocol):
         """This process's name, unique per start."""
         ...
 
-    async def start(self, handlers: Mapping[WorkKind, Handler]) -> None:
-        """Take up what was interrupted, and take from the queues."""
+    async def start(self, perform: Handler) -> None:
+        """Take up what was interrupted, and take from the queues; `perform` does each piece."""
         ...
 
     async def stop(self, within_seconds: int) -> None:

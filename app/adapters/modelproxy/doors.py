@@ -9,7 +9,7 @@ from app.adapters.modelproxy.bounds import Bounds
 from app.adapters.modelproxy.proxy import ModelProxy
 from app.adapters.modelproxy.upstream import Upstream
 from app.adapters.modelproxy.wires import Provider
-from app.ports import Gate, SessionOrder
+from app.ports import Gate, ModelUnusable, SessionOrder
 
 SOCKET: Final = "door"
 """In the session's directory: for a CLI that reaches no address."""
@@ -20,13 +20,13 @@ def doors_of(
 ) -> Callable[[SessionOrder, Gate], ModelProxy]:
     """Makes the proxy for a session's order and gate; `base_url` as of an `Upstream`.
 
-    What it returns raises `ValueError` for a model that cannot be had.
+    What it returns raises `ModelUnusable`.
     """
 
     def open_door(order: SessionOrder, gate: Gate) -> ModelProxy:
         provider = _provider(order.model)
         if order.planning_model is not None and _provider(order.planning_model) != provider:
-            raise ValueError(
+            raise ModelUnusable(
                 f"models {order.planning_model!r} and {order.model!r}: a session of a CLI has one"
                 " provider; name two models of the same"
             )
@@ -45,9 +45,9 @@ def doors_of(
 def _provider(model: str) -> Provider:
     provider, _, name = model.partition(":")
     if not name:
-        raise ValueError(f"model {model!r}: write it as provider:name")
+        raise ModelUnusable(f"model {model!r}: write it as provider:name")
     if provider == "openai":
         return "openai"
     if provider == "anthropic":
         return "anthropic"
-    raise ValueError(f"model {model!r}: the provider must be openai or anthropic")
+    raise ModelUnusable(f"model {model!r}: the provider must be openai or anthropic")

@@ -67,4 +67,4 @@ class ModelDoor(Protocol):
 
 
 OpenDoor = Callable[[SessionOrder, Gate], AbstractAsyncContextManager[ModelDoor]]
-"""Raises `ValueError` for a model that cannot be had."""
+"""Raises `ModelUnusable`."""

@@ -21,7 +21,7 @@ from app.core.agents.events import Created, Kept
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Failure, StopReason, Trip
 from app.core.agents.transition import Transition
-from app.ports import NewAgent, StoreUnavailable, Work
+from app.ports import NewAgent, RunSegment, StoreUnavailable, Work
 
 Enqueue = Callable[[sa.Connection, Work], None]
 """Commits durable work together with the transaction of the connection."""
@@ -49,7 +49,7 @@ def create(
     )
     log.add(connection, created.id, 0, [started])
     if new.parent is None:
-        first = Work.to_run(created.id, 0)
+        first = RunSegment(created.id, 0)
         enqueue(connection, replace(first, delay_seconds=new.delay_seconds))
         refused.forget(connection, created.repository, created.id.issue, created.id.role)
     return created

@@ -82,14 +82,13 @@ class SqlStore:
         """The oldest deliveries that nobody has looked at yet."""
         return await read(self._engine, lambda connection: inbox.undispatched(connection, most))
 
-    async def dispatch(self, ignored: Sequence[str], concerning: Sequence[Work]) -> None:
+    async def dispatch(self, ignored: Sequence[str], concerning: Mapping[str, Work]) -> None:
         """Mark deliveries as looked at, and enqueue work for those that concern an agent."""
 
         def job(connection: sa.Connection) -> None:
             inbox.mark(connection, ignored, DeliveryState.IGNORED)
-            deliveries = [work.subject for work in concerning]
-            inbox.mark(connection, deliveries, DeliveryState.CONCERNING)
-            for work in concerning:
+            inbox.mark(connection, [*concerning], DeliveryState.CONCERNING)
+            for work in concerning.values():
                 self._enqueue(connection, work)
 
         await self._writer.run(job)

@@ -16,6 +16,7 @@ from app.core.agents.events import (
     Braked,
     BrakeLifted,
     Created,
+    Decided,
     Failed,
     Finished,
     Held,
@@ -334,13 +335,23 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             return counters
         case HeldUp(waits_for=Waits.PROVIDER):
             return _asked_in_vain(counters)
-        case Braked() | BrakeLifted() | HeldUp() | LetOn() | LostAccess():
+        case Braked() | BrakeLifted() | HeldUp() | LetOn() | LostAccess() | Decided():
             return counters
         case _:
             assert_never(event)
 
 
-_NOT_OF_THE_SESSION: Final = (Ticked, Warned, Passed, Held, Raised, HostRefused, SetUp, SpokenTo)
+_NOT_OF_THE_SESSION: Final = (
+    Ticked,
+    Warned,
+    Passed,
+    Held,
+    Raised,
+    HostRefused,
+    SetUp,
+    SpokenTo,
+    Decided,
+)
 """What the timer, Squadron, a human or a setup adds: a session that hangs is still silent."""
 
 

@@ -490,6 +490,17 @@ class LostAccess:
     """What GitHub says, and where that can be changed."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decided:
+    """A look at the agent led to the step that the events before this one are of."""
+
+    at: datetime
+    rule: str
+    """One of `app/core/steering/next_step.py`, by its name."""
+    reason: str
+    """Of the step, in words that may hold untrusted text."""
+
+
 AgentEvent = (
     Created
     | SegmentStarted
@@ -526,6 +537,7 @@ AgentEvent = (
     | HeldUp
     | LetOn
     | LostAccess
+    | Decided
 )
 
 Ask = TurnAsked | ModelAsked | ToolAsked | Ticked

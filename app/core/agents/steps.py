@@ -184,6 +184,21 @@ Step = (
 )
 
 
+def reason_of(step: Step) -> str:
+    """Why the step is taken, in words that may hold untrusted text; empty: its kind says it."""
+    match step:
+        case Cancel(told=told) | HoldBack(told=Braked() | HeldUp() as told):
+            return told.why
+        case Escalate(stop=stop):
+            return stop.reason
+        case Pause(hold=hold):
+            return hold.reason
+        case Begin() | LetGoOn():
+            return ""
+        case _:
+            return step.why
+
+
 def escalation(history: Sequence[AgentEvent], why: StopReason, summary: str = "") -> Escalate:
     """Stop the agent of this log for good. It is stopped at most once: what its log says already
     counts, not what was seen later."""

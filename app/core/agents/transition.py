@@ -13,6 +13,7 @@ from app.core.agents.agent import Agent
 from app.core.agents.events import (
     AgentEvent,
     Braked,
+    Decided,
     Finished,
     Kept,
     SegmentEnded,
@@ -40,14 +41,15 @@ from app.core.agents.steps import (
     Step,
     TakeAway,
     WakeUp,
+    reason_of,
 )
-from app.core.agents.work import KeptWork, Work
+from app.core.agents.work import KeptWork, Publish, RunSegment, Work
 
 MOST_SUMMARY_CHARACTERS: Final = 8_000
 MOST_WHY_CHARACTERS: Final = 20_000
 """Of what an agent is told when it is woken."""
 MOST_ENDED_CHARACTERS: Final = 500
-"""Of why a segment ended."""
+"""Of why a segment ended, and why something was decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,11 @@ def transition(agent: Agent, step: Step, kept: KeptWork | None, at: datetime) ->
             return moved(agent, signal, _summed_up(row, step.summary), [*ended, left])
         case _:
             assert_never(step)
+
+
+def decided(rule: str, step: Step, at: datetime) -> Decided:
+    """That a look at an agent has led to the step, and by which rule."""
+    return Decided(at=at, rule=rule, reason=reason_of(step)[:MOST_ENDED_CHARACTERS])
 
 
 def signal_of(step: Step) -> Signal:
@@ -215,9 +222,9 @@ def moved(
     follow = list[Work]()
     if before.parent is None and _is_shown(before, signal):
         occasion = f"{signal}:{before.segment}:{before.segment_attempts}"
-        follow.append(Work.to_publish(before.id, occasion))
+        follow.append(Publish(before.id, occasion))
     if before.parent is None and after.state is State.QUEUED:
-        follow.append(Work.to_run(before.id, after.segment, pause_seconds))
+        follow.append(RunSegment(before.id, after.segment, pause_seconds))
     return Transition(before, signal, after, tuple(events), tuple(follow))
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar, Final, assert_never
 
 from app.core.agents.agent import AgentId
 from app.core.agents.events import DiffSize, LineComment
@@ -18,44 +19,129 @@ class WorkKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
-    """One piece of durable work. An id that was used once never runs again."""
+class HandleDelivery:
+    """Route one delivery."""
 
-    kind: WorkKind
-    id: str
-    subject: str
-    """Delivery id, agent id, or what caused the pass."""
-    segment: int = 0
-    """Of an agent; of a delivery: how often handling it has failed."""
+    kind: ClassVar[WorkKind] = WorkKind.DELIVERY
+    delivery: str
+    failures: int = 0
+    """How often handling it has failed; once more, and later, after each of them."""
+    delay_seconds: float = 0
+
+    @property
+    def id(self) -> str:
+        again = f":again:{self.failures}" if self.failures else ""
+        return f"delivery:{self.delivery}{again}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSegment:
+    """Run one segment of an agent."""
+
+    kind: ClassVar[WorkKind] = WorkKind.SEGMENT
+    agent: AgentId
+    segment: int
+    delay_seconds: float = 0
+
+    @property
+    def id(self) -> str:
+        return f"agent:{self.agent}:seg:{self.segment}"
+
+
+@dataclass(frozen=True, slots=True)
+class Publish:
+    """Write on GitHub what is to be seen of an agent."""
+
+    kind: ClassVar[WorkKind] = WorkKind.EFFECTS
+    agent: AgentId
+    occasion: str
+    """Tells this work from all other of the agent."""
+    delay_seconds: float = 0
+
+    @property
+    def id(self) -> str:
+        return f"{_effects_of(self.agent)}{self.occasion}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reconcile:
+    """One pass."""
+
+    kind: ClassVar[WorkKind] = WorkKind.RECONCILIATION
+    why: str
+    """What the pass is for, or the delivery that asks for it."""
+    occasion: str
+    """Tells this pass from all others."""
     delay_seconds: float = 0
 
     @classmethod
-    def to_handle(cls, delivery: str, failures: int = 0, delay_seconds: float = 0) -> "Work":
-        """Route one delivery; once more, and later, after each failure."""
-        again = f":again:{failures}" if failures else ""
-        work_id = f"delivery:{delivery}{again}"
-        return cls(WorkKind.DELIVERY, work_id, delivery, failures, delay_seconds)
+    def after(cls, delivery: str) -> "Reconcile":
+        """Because of a delivery."""
+        return cls(delivery, f"delivery:{delivery}")
 
-    @classmethod
-    def to_reconcile(cls, delivery: str) -> "Work":
-        """One pass, because of a delivery."""
-        return cls(WorkKind.RECONCILIATION, f"reconcile:delivery:{delivery}", delivery)
+    @property
+    def id(self) -> str:
+        return f"{_PASS}{self.occasion}"
 
-    @classmethod
-    def to_run(cls, agent: AgentId, segment: int, delay_seconds: float = 0) -> "Work":
-        """Run one segment of an agent."""
-        work_id = f"agent:{agent}:seg:{segment}"
-        return cls(WorkKind.SEGMENT, work_id, str(agent), segment, delay_seconds)
 
-    @classmethod
-    def to_publish(cls, agent: AgentId, occasion: str, delay_seconds: float = 0) -> "Work":
-        """Write on GitHub what is to be seen of an agent; `occasion` makes the id unique."""
-        return cls(
-            WorkKind.EFFECTS,
-            f"agent:{agent}:effects:{occasion}",
-            str(agent),
-            delay_seconds=delay_seconds,
-        )
+@dataclass(frozen=True, slots=True)
+class Redeliver:
+    """Ask GitHub for what it could not deliver."""
+
+    kind: ClassVar[WorkKind] = WorkKind.REDELIVERY
+    why: str
+    occasion: str
+    """Tells this work from all others of its kind."""
+    delay_seconds: float = 0
+
+    @property
+    def id(self) -> str:
+        return f"{_REDELIVERY}{self.occasion}"
+
+
+Work = HandleDelivery | RunSegment | Publish | Reconcile | Redeliver
+"""One piece of durable work. An id that was used once never runs again."""
+
+_PASS: Final = "reconcile:"
+_REDELIVERY: Final = "redelivery:"
+
+
+def about(work: Work) -> tuple[str, int]:
+    """What an engine keeps of a piece of work besides its kind and id: whom or what it is about,
+    and a segment, or how often it has failed."""
+    match work:
+        case HandleDelivery(delivery=delivery, failures=failures):
+            return delivery, failures
+        case RunSegment(agent=agent, segment=segment):
+            return str(agent), segment
+        case Publish(agent=agent):
+            return str(agent), 0
+        case Reconcile(why=why) | Redeliver(why=why):
+            return why, 0
+        case _:
+            assert_never(work)
+
+
+def work_of(kind: WorkKind, work_id: str, subject: str, number: int) -> Work:
+    """The work that an engine has kept; the opposite of `about`. What was delayed is due."""
+    match kind:
+        case WorkKind.DELIVERY:
+            return HandleDelivery(subject, number)
+        case WorkKind.SEGMENT:
+            return RunSegment(AgentId.parse(subject), number)
+        case WorkKind.EFFECTS:
+            agent = AgentId.parse(subject)
+            return Publish(agent, work_id.removeprefix(_effects_of(agent)))
+        case WorkKind.RECONCILIATION:
+            return Reconcile(subject, work_id.removeprefix(_PASS))
+        case WorkKind.REDELIVERY:
+            return Redeliver(subject, work_id.removeprefix(_REDELIVERY))
+        case _:
+            assert_never(kind)
+
+
+def _effects_of(agent: AgentId) -> str:
+    return f"agent:{agent}:effects:"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Final
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.events import (
     AgentEvent,
+    Decided,
     Failed,
     Held,
     HostRefused,
@@ -38,21 +39,27 @@ from app.core.words.tables import estimate_words, in_unit
 
 MOST_TEST_RUNS: Final = 12
 MOST_REFUSED_HOSTS: Final = 20
+MOST_DECISIONS: Final = 10
 CALLS_BEFORE_THE_STOP: Final = 5
 _MOST_QUOTED: Final = 160
 
 
 def story(
-    report: Report, log: Sequence[AgentEvent], effects: Mapping[EffectName, Effect]
+    report: Report,
+    log: Sequence[AgentEvent],
+    effects: Mapping[EffectName, Effect],
+    stays: Mapping[str, str],
 ) -> list[str]:
-    """The lines, without a line feed at their ends. Times are UTC."""
-    told = _Story(report, log, effects)
+    """The lines, without a line feed at their ends. Times are UTC. `stays`: why nothing moves the
+    agent, by the rule that says so."""
+    told = _Story(report, log, effects, stays)
     sections = (
         told.head(),
         told.refused_hosts(),
         told.limits(),
         told.iterations(),
         told.last_step(),
+        told.decisions(),
         told.work(),
         told.on_github(),
         told.next_steps(),
@@ -77,11 +84,13 @@ class _Story:
         report: Report,
         log: Sequence[AgentEvent],
         effects: Mapping[EffectName, Effect],
+        stays: Mapping[str, str],
     ) -> None:
         self._report = report
         self._agent = report.agent
         self._log = log
         self._effects = effects
+        self._stays = stays
 
     def head(self) -> Iterator[str]:
         agent, counters = self._agent, self._report.counters
@@ -210,6 +219,20 @@ class _Story:
             yield f"  (and {by_children} tool calls of sub-agents)"
         if denied is not None:
             yield f"  then {quoted(denied.tool)} was refused: {quoted(denied.what)}"
+
+    def decisions(self) -> Iterator[str]:
+        """Which rules have moved it, and what each says that does not."""
+        made = [event for event in self._log if isinstance(event, Decided)]
+        if made:
+            yield "What looks at it have decided"
+        if len(made) > MOST_DECISIONS:
+            yield f"  … {len(made) - MOST_DECISIONS} earlier"
+        for event in made[-MOST_DECISIONS:]:
+            yield f"  {self._clock(event.at)} {event.rule}: {quoted(event.reason)}"
+        if self._stays:
+            yield "Why nothing moves it, as far as was seen"
+        for rule, why in self._stays.items():
+            yield f"  {rule}: {quoted(why)}"
 
     def work(self) -> Iterator[str]:
         agent, kept = self._agent, self._report.kept

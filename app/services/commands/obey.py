@@ -26,6 +26,7 @@ from app.core.commands.grammar import (
 )
 from app.core.github.comment_kinds import CommentKind, comment_name
 from app.core.rules.trust import Sender
+from app.core.steering.next_step import why_it_stays
 from app.core.steering.ownership import RETRY_TRIGGER
 from app.core.steering.targets import (
     Obeyed,
@@ -207,7 +208,9 @@ class Obeying:
             case Explain():
                 history = await self._world.store.log(agent.id)
                 effects = await self._world.store.effects(agent.id)
-                said.told.append(story_words(story(await self._report(agent), history, effects)))
+                stays = why_it_stays(agent, history, self._world.clock.now())
+                report = await self._report(agent)
+                said.told.append(story_words(story(report, history, effects, stays)))
             case Stop() if agent.is_final:
                 said.refused.append(has_ended_words(agent))
             case Stop():

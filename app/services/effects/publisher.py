@@ -28,10 +28,10 @@ from app.ports import (
     NoAccess,
     Paced,
     Posted,
+    Publish,
     PullRequest,
     Refused,
     Repository,
-    Work,
 )
 from app.services.effects.branch import clean_branch
 from app.services.effects.check import write_check
@@ -328,7 +328,7 @@ class Publisher:
     async def _again(self, agent: Agent, at: datetime, now: datetime, occasion: str) -> None:
         delay = max((at - now) / timedelta(seconds=1), 0.1)
         stamp = f"{occasion}:{agent.state}:{agent.segment}:{at.timestamp():.0f}"
-        await self._world.engine.enqueue(Work.to_publish(agent.id, stamp, delay))
+        await self._world.engine.enqueue(Publish(agent.id, stamp, delay))
 
     def _log(self, agent: Agent, effect: Effect) -> None:
         log.info(

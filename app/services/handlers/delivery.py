@@ -32,7 +32,7 @@ from app.core.github.hints import (
 from app.core.rules.trust import Sender
 from app.core.steering.ownership import ASSIGNMENT_TRIGGER, LABEL_TRIGGER
 from app.core.text.unicode import read_json
-from app.ports import Delivery, GitHubFailed, Repository, StoreUnavailable, Work
+from app.ports import Delivery, GitHubFailed, HandleDelivery, Repository, StoreUnavailable
 from app.services.commands.answers import Hearing
 from app.services.commands.hear import Commanding, Comment, Press
 from app.services.configuration.broken_issue import ConfigTrouble
@@ -47,7 +47,7 @@ log = logging.getLogger("squadron.routing")
 
 
 class Routing:
-    """Handles `WorkKind.DELIVERY`. Repeatable: every change compares and sets."""
+    """Handles `HandleDelivery`. Repeatable: every change compares and sets."""
 
     def __init__(
         self,
@@ -69,9 +69,9 @@ class Routing:
         self._config_reviews = config_reviews
         self._config_trouble = config_trouble
 
-    async def handle(self, work: Work) -> None:
+    async def handle(self, work: HandleDelivery) -> None:
         """Route the delivery that `work` names; again later if GitHub cannot be asked now."""
-        delivery = await self._world.store.delivery(work.subject)
+        delivery = await self._world.store.delivery(work.delivery)
         if delivery is None:
             return
         try:
@@ -81,8 +81,8 @@ class Routing:
         except StoreUnavailable:
             raise
         except Exception as error:
-            if work.segment == 0:  # the others have the same traceback
-                log.exception("not handled", extra={"delivery": work.subject})
+            if work.failures == 0:  # the others have the same traceback
+                log.exception("not handled", extra={"delivery": work.delivery})
             kind = type(error).__name__
             await self._later(work, Unforeseen(f"{kind}, which nobody has foreseen: see the log"))
 
@@ -91,20 +91,20 @@ class Routing:
         if signal is not None and signal.sender.login != await self._world.github.bot_login():
             await self._route(signal, delivery.id)
 
-    async def _later(self, work: Work, failure: FailedCall) -> None:
+    async def _later(self, work: HandleDelivery, failure: FailedCall) -> None:
         """What a person said must not be lost because something was wrong for a while."""
-        failures, now = work.segment + 1, self._world.clock.now()
-        where = {"delivery": work.subject, "failures": failures}
+        failures, now = work.failures + 1, self._world.clock.now()
+        where = {"delivery": work.delivery, "failures": failures}
         decision = after(failure, failures, now)
         match decision:
             case RetryAt(at=at):
                 wait_seconds = (at - now) / timedelta(seconds=1)
-                again = Work.to_handle(work.subject, failures, wait_seconds)
+                again = HandleDelivery(work.delivery, failures, wait_seconds)
                 await self._world.engine.enqueue(again)
                 log.warning("not handled, again later: %s", failure.reason, extra=where)
             case GiveUp(reason=reason):
                 log.error("delivery given up: %s", reason, extra=where)
-                await self._world.store.give_up(work.subject, reason, now)
+                await self._world.store.give_up(work.delivery, reason, now)
             case _:
                 assert_never(decision)
 

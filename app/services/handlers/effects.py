@@ -1,24 +1,24 @@
 """What was written to GitHub is looked at once more for what came to it meanwhile."""
 
 from app.core.agents.agent import AgentId
-from app.ports import Work
+from app.ports import Publish
 from app.services.effects.publisher import Publisher
 from app.services.steering.look import Looking
 from app.services.world import World
 
 
 class Publishing:
-    """Handles `WorkKind.EFFECTS`."""
+    """Handles `Publish`."""
 
     def __init__(self, world: World, publisher: Publisher, looking: Looking) -> None:
         self._world = world
         self._publisher = publisher
         self._looking = looking
 
-    async def handle(self, work: Work) -> None:
+    async def handle(self, work: Publish) -> None:
         """Publish the agent that `work` names. Checks judge its branch from the push on, before
         it has a pull request by which they would be told to it."""
-        agent_id = AgentId.parse(work.subject)
+        agent_id = work.agent
         had_one = await self._pull_request(agent_id) is not None
         await self._publisher.publish(agent_id)
         if not had_one and await self._pull_request(agent_id) is not None:

@@ -21,8 +21,9 @@ from app.ports import (
     NoAccess,
     Pass,
     RateLimited,
+    Reconcile,
     Repository,
-    Work,
+    RunSegment,
 )
 from app.services.configuration.adapting import Adapting
 from app.services.configuration.moved_repositories import Moving
@@ -82,7 +83,7 @@ class _Looked:
 
 
 class Reconciliation:
-    """Handles `WorkKind.RECONCILIATION`."""
+    """Handles `Reconcile`."""
 
     def __init__(
         self,
@@ -125,26 +126,26 @@ class Reconciliation:
         self._drain = drain
         self._guard = guard
 
-    async def handle(self, work: Work) -> None:
+    async def handle(self, work: Reconcile) -> None:
         """One pass, for the engine."""
-        if work.subject == ADAPT:
+        if work.why == ADAPT:
             await self._adapting.week()
             return
         begun_at, looked, repairs = self._world.clock.now(), _Looked(), Repairs()
         self._guard.begin()
-        if work.subject == START:
+        if work.why == START:
             await self._providers.ask_at_once()
-        if work.subject == LIFTED:  # what was refused under the brake is wanted still
+        if work.why == LIFTED:  # what was refused under the brake is wanted still
             looked.full_looks_requests = Share.LOOKS
             self._repositories.forget()
         with self._world.github.counted() as spent:
             purse = Purse(spent, self._drain)
             await self._run(looked, repairs, purse)
-        if work.subject == TIDY:
+        if work.why == TIDY:
             await self._tidy_up()
         now = self._world.clock.now()
         done = Pass(
-            why=work.subject,
+            why=work.why,
             ended_at=now,
             seconds=round((now - begun_at).total_seconds(), 3),
             agents=looked.agents,
@@ -248,7 +249,7 @@ class Reconciliation:
         if await self._providers.let_on(agent):
             repairs.note("let on", agent)
             return True
-        if await self._world.engine.is_pending(Work.to_run(agent.id, agent.segment).id):
+        if await self._world.engine.is_pending(RunSegment(agent.id, agent.segment).id):
             return True
         if await self._braking.hold_back(agent.id, agent.segment):
             return True

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from app.core.github.redelivery import KEPT_BY_GITHUB, AskedAgain, Attempt, redeliveries
-from app.ports import GitHubFailed, Refused, Work
+from app.ports import GitHubFailed, Redeliver, Refused
 from app.services.world import World
 
 MOST_READ: Final = 5_000
@@ -16,13 +16,13 @@ log = logging.getLogger("squadron.redelivery")
 
 
 class Redelivery:
-    """Handles `WorkKind.REDELIVERY`. Only GitHub's trouble is expected here, and left to the next
+    """Handles `Redeliver`. Only GitHub's trouble is expected here, and left to the next
     pass: what is lost for good, reconciliation finds."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
-    async def handle(self, work: Work) -> None:
+    async def handle(self, work: Redeliver) -> None:
         """One pass; one at a time, however many processes there are."""
         async with self._world.exclusive("redelivery"):
             try:

@@ -29,8 +29,8 @@ from app.ports import (
     ReportedBlocked,
     ReportedComplete,
     ReviewSubmitted,
+    RunSegment,
     SessionEnd,
-    Work,
 )
 from app.services.effects.publisher import Publisher
 from app.services.moves.brakes import Braking
@@ -56,7 +56,7 @@ log = logging.getLogger("squadron.agents")
 
 
 class Segments:
-    """Handles `WorkKind.SEGMENT`."""
+    """Handles `RunSegment`."""
 
     def __init__(
         self,
@@ -84,13 +84,13 @@ class Segments:
         self._opening = opening
         self._looking = looking
 
-    async def run(self, work: Work) -> None:
+    async def run(self, work: RunSegment) -> None:
         """Run the segment that `work` names, if it is still the agent's present one."""
-        agent_id = AgentId.parse(work.subject)
+        agent_id = work.agent
         await self._run(agent_id, work)
         await self._moves.end_taken_away(agent_id)
 
-    async def _run(self, agent_id: AgentId, work: Work) -> None:
+    async def _run(self, agent_id: AgentId, work: RunSegment) -> None:
         world = self._world
         agent = (
             None

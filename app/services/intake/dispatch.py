@@ -9,7 +9,16 @@ from app.core.agents.lifecycle import LIVE
 from app.core.github.hints import read
 from app.core.steering.concerns import concerns
 from app.core.text.unicode import read_json
-from app.ports import Clock, Delivery, Exclusive, Store, StoreUnavailable, Work
+from app.ports import (
+    Clock,
+    Delivery,
+    Exclusive,
+    HandleDelivery,
+    Reconcile,
+    Store,
+    StoreUnavailable,
+    Work,
+)
 
 ACCESS_EVENTS: Final = frozenset({"installation", "installation_repositories", "repository"})
 """The App is let in somewhere, or is not any more, or a repository has moved: who may work, and
@@ -76,15 +85,15 @@ class Dispatcher:
 
 def _sorted(
     deliveries: Collection[Delivery], at_work: Collection[str]
-) -> tuple[list[str], list[Work]]:
+) -> tuple[list[str], dict[str, Work]]:
     ignored: list[str] = []
-    concerning: list[Work] = []
+    concerning: dict[str, Work] = {}
     for delivery in deliveries:
         if delivery.event in ACCESS_EVENTS:
-            concerning.append(Work.to_reconcile(delivery.id))
+            concerning[delivery.id] = Reconcile.after(delivery.id)
             continue
         if _concerns(delivery, at_work):
-            concerning.append(Work.to_handle(delivery.id))
+            concerning[delivery.id] = HandleDelivery(delivery.id)
         else:
             ignored.append(delivery.id)
     return ignored, concerning

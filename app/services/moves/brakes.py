@@ -18,7 +18,7 @@ from app.core.agents.steps import HoldBack, LetGoOn, Requeue
 from app.core.rules.brakes import Brake, brake_on, time_under
 from app.core.words.refusals import brake_words
 from app.core.words.report import braked
-from app.ports import Clock, Queue, Repository, Store, Work, WorkKind
+from app.ports import Clock, Queue, Reconcile, Repository, Store
 from app.services.moves.moves import Moves
 from app.services.world import World, repository_of
 
@@ -76,9 +76,7 @@ class BrakeWatch:
                 continue
             place = brake.place
             name = f"{place.scope}:{place.name}:{brake.since.timestamp()}"
-            await self._queue.enqueue(
-                Work(WorkKind.RECONCILIATION, f"reconcile:{LIFTED}:{name}", LIFTED)
-            )
+            await self._queue.enqueue(Reconcile(LIFTED, f"{LIFTED}:{name}"))
             log.info("brake lifted", extra={"brake": brake_words(brake), "by": brake.lifted_by})
         self._told = frozenset(lifted)
 

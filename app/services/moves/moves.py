@@ -13,8 +13,8 @@ from app.core.agents.counters import fold
 from app.core.agents.events import AgentEvent, Failed, TakenAway, Tripped
 from app.core.agents.lifecycle import State
 from app.core.agents.steps import Begin, Cancel, Escalate, HoldBack, Step, TakeAway
-from app.core.agents.transition import keeps_work, transition
-from app.core.agents.work import KeptWork, Work
+from app.core.agents.transition import decided, keeps_work, transition
+from app.core.agents.work import KeptWork, Publish
 from app.services.money.funding import Money
 from app.services.moves import limit_log as limitlog
 from app.services.moves.kept_work import keep_work, keep_work_or_branch
@@ -42,9 +42,12 @@ class Moves:
         self._world = world
         self._money = money
 
-    async def apply(self, agent: Agent, step: Step, kept: KeptWork | None = None) -> Agent | None:
+    async def apply(
+        self, agent: Agent, step: Step, kept: KeptWork | None = None, *, rule: str = ""
+    ) -> Agent | None:
         """Do it, if the agent is still as it was seen; None if it has moved on. `kept`: its work,
-        if that was taken out for this step; else it is now.
+        if that was taken out for this step; else it is now. `rule`: who wants it, if a look at
+        the agent has led to it.
 
         Whose work is taken away cannot begin or go on from then on, whoever dies. What runs is
         stopped before anything is pushed: a remote that hangs must not let it work on. So who is
@@ -55,7 +58,10 @@ class Moves:
         if kept is None and keeps_work(agent, step):
             keep = keep_work_or_branch if isinstance(step, Escalate) else keep_work
             kept = await keep(self._world, agent)
-        change = transition(agent, step, kept, self._world.clock.now())
+        now = self._world.clock.now()
+        change = transition(agent, step, kept, now)
+        if rule:
+            change = replace(change, events=(*change.events, decided(rule, step, now)))
         moved = await self._world.store.move(change)
         log.info(
             "agent moved" if moved else "agent had moved on",
@@ -105,7 +111,7 @@ class Moves:
         kept = await keep_work(self._world, agent)
         if kept.is_pushed and kept.sha is not None and kept.sha != agent.sha:
             await self._world.store.note_head(agent.id, None, kept.sha)
-            await self._world.engine.enqueue(Work.to_publish(agent.id, f"kept:{kept.sha}"))
+            await self._world.engine.enqueue(Publish(agent.id, f"kept:{kept.sha}"))
 
     async def _account(self, agent: Agent, events: tuple[AgentEvent, ...]) -> None:
         """Tell the ledger what the agent has spent, and the log what has stopped it."""

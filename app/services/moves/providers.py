@@ -15,7 +15,7 @@ from app.core.agents.steps import HoldBack, LetGoOn
 from app.core.rules.outages import Outage, ProviderFailure, look_again_at, may_ask, providers_of
 from app.core.words.alerts import refused_key
 from app.core.words.refusals import provider_away
-from app.ports import Work, WorkKind
+from app.ports import Reconcile
 from app.services.money.alerts import Alerting
 from app.services.moves.moves import Moves, before_it_begins
 from app.services.world import World
@@ -68,8 +68,8 @@ class Providers:
         if outage is None:
             return
         log.info("the model's provider is back", extra={"provider": provider})
-        name = f"reconcile:{BACK}:{provider}:{outage.since.timestamp()}"
-        await self._world.engine.enqueue(Work(WorkKind.RECONCILIATION, name, BACK))
+        occasion = f"{BACK}:{provider}:{outage.since.timestamp()}"
+        await self._world.engine.enqueue(Reconcile(BACK, occasion))
 
     async def ask_at_once(self) -> None:
         """A process has started, perhaps with another key: nobody waits for the next try."""

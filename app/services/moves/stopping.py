@@ -11,9 +11,17 @@ from typing import assert_never
 
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.counters import fold
-from app.core.agents.events import Failed, LostAccess, Tripped, Waits, stopped_for_good
+from app.core.agents.events import (
+    Decided,
+    Failed,
+    LostAccess,
+    Tripped,
+    Waits,
+    stopped_for_good,
+)
 from app.core.agents.lifecycle import State
 from app.core.agents.steps import Escalate, Sleep, Step, escalation
+from app.core.agents.transition import decided
 from app.core.breaker.clocks import GRACE_SECONDS, told_to_stop
 from app.services.moves import limit_log as limitlog
 from app.services.moves.moves import Moves
@@ -29,13 +37,14 @@ class Stopping:
         self._world = world
         self._moves = moves
 
-    async def stop(self, agent: Agent, step: Escalate | Sleep) -> bool:
+    async def stop(self, agent: Agent, step: Escalate | Sleep, rule: str) -> bool:
         """Tell an agent at work to stop for good, or to sleep until the App is let in; whether it
-        was told, or ended, just now."""
+        was told, or ended, just now. `rule`: who wants it."""
         now = self._world.clock.now()
+        why = decided(rule, step, now)
         if isinstance(step, Sleep):
-            return await self._stop(agent, LostAccess(at=now, why=step.why))
-        return await self._stop(agent, stopped_for_good(step.stop, now))
+            return await self._stop(agent, LostAccess(at=now, why=step.why), why)
+        return await self._stop(agent, stopped_for_good(step.stop, now), why)
 
     async def end(self, agent_id: AgentId) -> bool:
         """End an agent that was told to stop, and of which nothing runs any more; False if it was
@@ -46,13 +55,13 @@ class Stopping:
         told = told_to_stop(await self._world.store.log(agent_id))
         return told is not None and await self._end(agent, told)
 
-    async def _stop(self, agent: Agent, told: Tripped | Failed | LostAccess) -> bool:
+    async def _stop(self, agent: Agent, told: Tripped | Failed | LostAccess, why: Decided) -> bool:
         history = await self._world.store.log(agent.id)
         before = told_to_stop(history)
         if before is None:
             seq = len(history) + 1
             # One that has just done something is told by the next pass.
-            is_told = await self._world.store.append(agent.id, agent.segment, seq, [told])
+            is_told = await self._world.store.append(agent.id, agent.segment, seq, [told, why])
             if is_told and not isinstance(told, LostAccess):
                 limitlog.tell(agent, fold((*history, told)), told)
             return is_told

@@ -22,9 +22,9 @@ from app.ports import (
     CheckoutOrder,
     GitHubFailed,
     KeptSetupFailed,
+    Publish,
     Session,
     SessionOrder,
-    Work,
     WorkspaceFailed,
 )
 from app.services.drain import Drain
@@ -120,7 +120,7 @@ class Segment:
                 self._under_review = await self._looked_at(order, order.pull_request)
         except (WorkspaceFailed, GitHubFailed) as error:
             return _unprepared(error)
-        await world.engine.enqueue(Work.to_publish(agent.id, f"start:{agent.segment}"))
+        await world.engine.enqueue(Publish(agent.id, f"start:{agent.segment}"))
         if agent.assignment.kind is RoleKind.TRIAGE:
             issues = await gathered(world, self._moves, agent)
             self._proposals = Proposals(world, self._gate, issues)
@@ -204,7 +204,7 @@ class Segment:
         """Let people see how far the agent is."""
         agent = self._agent
         occasion = f"progress:{agent.segment}:{agent.segment_attempts}:{second}"
-        await self._world.engine.enqueue(Work.to_publish(agent.id, occasion))
+        await self._world.engine.enqueue(Publish(agent.id, occasion))
 
     async def end(self) -> None:
         """Stop the agent's sub-agents."""

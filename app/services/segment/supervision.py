@@ -7,6 +7,7 @@ it besides its own limits, is its `Setting`: a segment has a clone, a sub-agent 
 """
 
 import asyncio
+import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,23 +24,29 @@ from app.core.limits import CATALOGUE, LimitName
 from app.core.rules.outages import ProviderFailure
 from app.core.words import prompts
 from app.ports import (
+    Blame,
     Clock,
     Halted,
     Idle,
     IncreaseRequested,
+    ModelUnusable,
     NoProvider,
+    PortFailed,
     ProviderAway,
     Report,
     ReportedBlocked,
     ReportedComplete,
     ReviewSubmitted,
     RuntimeFailed,
+    RuntimeMissing,
     Session,
+    SessionDamaged,
+    StoreUnavailable,
     TurnEnd,
     WorkspaceFailed,
 )
 from app.services.failures import no_access
-from app.services.segment.gate import BreakerGate
+from app.services.segment.gate import BreakerGate, Superseded
 from app.services.waiting import wait_for_all
 
 RUNNING_TOOL_SECONDS: Final = 660.0
@@ -53,6 +60,8 @@ TICK_SECONDS: Final = 5.0
 PROGRESS_SECONDS: Final = 60.0
 MODEL_CALLS_FOR_A_SUMMARY: Final = 3
 MOST_EVIDENCE_CHARACTERS: Final = 4_000
+
+log = logging.getLogger("squadron.agents")
 
 
 class Stop(StrEnum):
@@ -120,8 +129,7 @@ class Setting(Protocol):
         ...
 
     async def open(self) -> Session | CannotGoOn:
-        """Make everything ready. Raises `NoProvider`, `ValueError` for a model that cannot be had,
-        `OSError`."""
+        """Make everything ready. Raises `PortFailed`, `OSError`, `RuntimeError`."""
         ...
 
     async def first_prompt(self, session: Session) -> str:
@@ -199,18 +207,20 @@ class Stretch:
             end = await self._turns(opened, prompt)
             await self._note(end)
             return _result(end)
-        except WorkspaceFailed as error:
-            if (why := no_access(error)) is not None:
-                return CannotGoOn(Cause.NO_ACCESS, why)
-            return CannotGoOn(
-                Cause.WORKSPACE_FAILED, f"The default branch could not be read: {error}"
-            )
-        except NoProvider as error:
-            return Away(error.failure)
-        except ValueError as error:
-            return CannotGoOn(Cause.MODEL_FAILED, str(error))
+        except StoreUnavailable:  # the engine tries again
+            raise
+        except PortFailed as error:
+            where = {"agent": str(self._agent.id), "blame": error.blame.value}
+            log.warning("a session cannot go on: %s", error, extra=where)
+            return follows_from(error)
         except (OSError, RuntimeError) as error:
             return Died(f"{type(error).__name__}: {error}")
+        except Superseded:
+            raise
+        except Exception as error:
+            where = {"agent": str(self._agent.id), "blame": Blame.SQUADRON.value}
+            log.exception("a session failed as nobody has foreseen", extra=where)
+            return Died(f"{type(error).__name__}, which nobody has foreseen: see the log")
 
     async def _turns(self, session: Session, prompt: str) -> TurnEnd:
         """Prompt until a closing tool was called; ask once more if the agent just stops."""
@@ -378,6 +388,26 @@ def reason_to_stop(gate: BreakerGate, setting: Setting) -> Stop | None:
     if gate.missing is not None:
         return Stop.AWAY
     return setting.must_stop()
+
+
+def follows_from(error: PortFailed) -> Result:
+    """What follows for the agent from a failure of the world, by whose it is."""
+    if (why := no_access(error)) is not None:
+        return CannotGoOn(Cause.NO_ACCESS, why)
+    match error:
+        case NoProvider(failure=failure):
+            return Away(failure)
+        case ModelUnusable():
+            return CannotGoOn(Cause.MODEL_FAILED, str(error))
+        case RuntimeMissing():
+            return CannotGoOn(Cause.RUNTIME_MISSING, str(error))
+        case SessionDamaged():
+            return CannotGoOn(Cause.SESSION_DAMAGED, str(error))
+        case WorkspaceFailed():
+            why = f"The default branch could not be read: {error}"
+            return CannotGoOn(Cause.WORKSPACE_FAILED, why)
+        case _:
+            return Died(str(error))
 
 
 def _result(end: TurnEnd) -> Result | Halted:

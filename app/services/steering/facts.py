@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, assert_never
 
 from app.core.agents.agent import Agent
-from app.core.agents.work import Work
 from app.core.steering.blockers import was_free
 from app.core.steering.seen import UNKNOWN, Fact, Facts, LifeSeen, PullSeen, Seen, Unknown
-from app.ports import Issue, PullRequest
+from app.ports import Issue, PullRequest, RunSegment
 from app.services.steering.feedback import Feedback
 from app.services.steering.ownership import Overriding
 from app.services.world import World, repository_of
@@ -64,7 +63,7 @@ class Inquiry:
                 came = await self._feedback.of(agent, pull, seen.history, seen.now)
                 return replace(facts, feedback=came)
             case Fact.LIFE:
-                work, worker = Work.to_run(agent.id, agent.segment), agent.worker
+                work, worker = RunSegment(agent.id, agent.segment), agent.worker
                 life = LifeSeen(
                     await self._world.engine.is_pending(work.id),
                     worker is not None and await self._world.engine.is_alive(worker),

@@ -13,7 +13,7 @@ from app.core.agents.counters import fold
 from app.core.agents.lifecycle import State
 from app.core.agents.steps import Cancel, Escalate, Sleep, Step
 from app.core.breaker.clocks import waits_since
-from app.core.steering.next_step import Need, next_step
+from app.core.steering.next_step import Decision, Need, next_step
 from app.core.steering.seen import Fact, Facts, Seen
 from app.ports import GitHubFailed
 from app.services.moves.brakes import Braking
@@ -61,15 +61,16 @@ class Looking:
             agent = await self._world.store.agent(agent_id)
             if agent is None or agent.is_final or agent.parent is not None:
                 return None
-            step = await self._decided(agent, known, listed)
-            if step is None:
+            decision = await self._decided(agent, known, listed)
+            if decision is None:
                 return None
+            step, rule = decision.step, decision.rule
             if agent.state is State.ACTIVE and isinstance(step, Escalate | Sleep):
-                return step if await self._stopping.stop(agent, step) else None
+                return step if await self._stopping.stop(agent, step, rule) else None
             if isinstance(step, Cancel) and agent.worker is not None:  # what a dead worker left
                 marker = segment_marker(self._world, agent.id, agent.segment)
                 await self._world.processes.kill_marked(marker)
-            if await self._moves.apply(agent, step) is not None:
+            if await self._moves.apply(agent, step, rule=rule) is not None:
                 return step
         raise MovesOn(f"{agent_id} was moved on {MOST_LOOKS} times while it was looked at")
 
@@ -81,7 +82,7 @@ class Looking:
         except GitHubFailed as error:
             log.info("not looked at: %s", error, extra={"agent": str(agent_id)})
 
-    async def _decided(self, agent: Agent, known: Facts, listed: Listed) -> Step | None:
+    async def _decided(self, agent: Agent, known: Facts, listed: Listed) -> Decision | None:
         history = await self._world.store.log(agent.id)
         counters = fold(history)
         seen = Seen(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from app.adapters.runtimes.claude.bounds import Bounds
 from app.adapters.runtimes.door import OpenDoor
-from app.ports import Gate, Processes, SessionOrder, Walls
+from app.ports import Gate, ModelUnusable, Processes, RuntimeMissing, SessionOrder, Walls
 
 if TYPE_CHECKING:
     from app.adapters.runtimes.claude.session import ClaudeSession
@@ -50,17 +50,17 @@ class ClaudeRuntime:
     async def open(self, order: SessionOrder, gate: Gate) -> ClaudeSession:
         """A session, resumed from its directory if there is one; the CLI starts at its first turn.
 
-        Raises `ValueError` if the runtime is not installed or the model is not one that it can
-        ask, and `OSError` for a directory that cannot be written.
+        Raises `RuntimeMissing`, `ModelUnusable` for one that it cannot ask, and `OSError` for a
+        directory that cannot be written.
         """
         return await asyncio.to_thread(self._open, order, gate)
 
     def _open(self, order: SessionOrder, gate: Gate) -> ClaudeSession:
         if problem := missing():
-            raise ValueError(problem)
+            raise RuntimeMissing(problem)
         for model in filter(None, (order.model, order.planning_model)):
             if model.partition(":")[0] != _PROVIDER:
-                raise ValueError(f"model {model!r}: the runtime claude asks {_PROVIDER}: only")
+                raise ModelUnusable(f"model {model!r}: the runtime claude asks {_PROVIDER}: only")
         import claude_agent_sdk
 
         from app.adapters.runtimes.claude.session import ClaudeSession

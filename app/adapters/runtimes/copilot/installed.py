@@ -6,6 +6,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+from app.ports import RuntimeMissing
+
 SDK_VERSION: Final = "1.0.27"
 CLI_VERSION: Final = "1.0.102"
 CLI_VARIABLE: Final = "SQUADRON_COPILOT_CLI"
@@ -56,8 +58,8 @@ def files(program: Path, path: str) -> tuple[Path, ...]:
 
 
 def found(cli: Path | None) -> Path:
-    """The CLI. Raises `ValueError` with the words of `missing`."""
+    """The CLI. Raises `RuntimeMissing` with the words of `missing`."""
     words = missing(cli)
     if words is not None:
-        raise ValueError(words)
+        raise RuntimeMissing(words)
     return cli or Path(shutil.which(PROGRAM) or PROGRAM).absolute()

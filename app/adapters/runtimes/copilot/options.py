@@ -13,7 +13,7 @@ from typing import Any, Final
 from app.adapters.runtimes.copilot.installed import unpacking
 from app.adapters.runtimes.copilot.relay import HOST, KEY
 from app.adapters.runtimes.copilot.translating import cli_tools
-from app.ports import SessionOrder
+from app.ports import ModelUnusable, SessionOrder
 
 SESSION_VARIABLE: Final = "SQUADRON_SESSION"
 """By which all processes of one session are found, whatever they forked."""
@@ -120,10 +120,10 @@ def session_options(order: SessionOrder, own_tools: list[str]) -> dict[str, Any]
 
 def _provider(order: SessionOrder, provider: str) -> dict[str, Any]:
     if provider not in ("openai", "anthropic"):
-        raise ValueError(f"model {order.model!r}: the provider must be openai or anthropic")
+        raise ModelUnusable(f"model {order.model!r}: the provider must be openai or anthropic")
     planning = order.planning_model
     if planning is not None and planning.partition(":")[0] != provider:
-        raise ValueError(
+        raise ModelUnusable(
             f"planning_model {planning!r}: with the copilot runtime it must be of the provider"
             f" of {order.model!r}"
         )

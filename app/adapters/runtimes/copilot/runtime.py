@@ -43,8 +43,8 @@ class CopilotRuntime:
     async def open(self, order: SessionOrder, gate: Gate) -> CopilotSession:
         """A session, resumed from its directory if there is one.
 
-        Raises `ValueError` for a CLI that is not installed or a model that cannot be used, and
-        `OSError` and `RuntimeError` for a CLI that does not start.
+        Raises `RuntimeMissing`, `ModelUnusable`, and `OSError` and `RuntimeError` for a CLI that
+        does not start.
         """
         program = found(self._cli).resolve()
         await self._unpack(program, order.environment)

@@ -97,7 +97,7 @@ class CopilotSession:
     ) -> None:
         """Start this CLI, unpacked in `cache`, and open or resume the conversation.
 
-        Raises `ValueError`, `OSError`, `RuntimeError`.
+        Raises `ModelUnusable`, `OSError`, `RuntimeError`.
         """
         order, bounds = self._order, self._bounds
         workspace = self._walls.name_inside(order.workspace)

@@ -21,6 +21,7 @@ from pydantic_ai.messages import (
 )
 
 from app.core.words.prompts import COMPACTION_MARK
+from app.ports import SessionDamaged
 
 FILE_NAME = "session.json"
 PLANNED_NAME = "planned"
@@ -48,7 +49,7 @@ class Conversation:
     """
 
     def __init__(self, directory: Path) -> None:
-        """Read what an earlier process saved. Raises `OSError`; `ValueError` if it is damaged."""
+        """Read what an earlier process saved. Raises `OSError`; `SessionDamaged`."""
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file = directory / FILE_NAME
         self._planned = directory / PLANNED_NAME
@@ -139,11 +140,11 @@ class Conversation:
 
 
 def saved_messages(file: Path) -> list[ModelMessage]:
-    """What was saved there. Raises `OSError`; `ValueError` if it is damaged."""
+    """What was saved there. Raises `OSError`; `SessionDamaged`."""
     try:
         return ModelMessagesTypeAdapter.validate_json(file.read_bytes())
     except ValidationError as error:
-        raise ValueError(
+        raise SessionDamaged(
             f"{file}: the saved conversation is damaged ({error.error_count()} errors);"
             " move it away to let the agent start a new one"
         ) from error

@@ -31,7 +31,7 @@ _EXIT_CODE: Final = re.compile(r"\[exit code (-?\d+)\]\Z")
 def conversation_lines(session_directory: Path) -> Iterator[Line]:
     """What was said in a session, in order; what was compacted away is not there any more.
 
-    Raises `FileNotFoundError` if there is none, `OSError`, and `ValueError` if it is damaged.
+    Raises `FileNotFoundError` if there is none, `OSError`, and `SessionDamaged`.
     """
     clock = _Clock()
     for message in saved_messages(session_directory / FILE_NAME):

@@ -11,14 +11,14 @@ from pydantic import SecretStr
 
 from app.adapters.runtimes.embedded.bounds import REQUEST_SECONDS
 from app.core.rules.outages import no_key
-from app.ports import NoProvider
+from app.ports import ModelUnusable, NoProvider
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
 MakeModel = Callable[[str], "Model"]
-"""Makes the model for a `provider:name`. Raises `ValueError` if it cannot, `NoProvider` without a
+"""Makes the model for a `provider:name`. Raises `ModelUnusable`, and `NoProvider` without a
 key for the provider's own endpoint."""
 
 UNKNOWN_CONTEXT_TOKENS = 128_000
@@ -46,9 +46,9 @@ def models_of(access: ModelAccess, request_seconds: float = REQUEST_SECONDS) -> 
         settings: ModelSettings = {"max_retries": 0, "timeout": request_seconds}
         key = access.api_key.get_secret_value()
         if not model:
-            raise ValueError(f"model {name!r}: write it as provider:name")
+            raise ModelUnusable(f"model {name!r}: write it as provider:name")
         if provider not in ("openai", "anthropic"):
-            raise ValueError(f"model {name!r}: the provider must be openai or anthropic")
+            raise ModelUnusable(f"model {name!r}: the provider must be openai or anthropic")
         if not key and access.base_url is None:
             raise NoProvider(no_key(provider))
         if provider == "openai":

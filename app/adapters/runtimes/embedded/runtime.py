@@ -33,7 +33,7 @@ class EmbeddedRuntime:
     async def open(self, order: SessionOrder, gate: Gate) -> EmbeddedSession:
         """A session, resumed from its directory if there is one.
 
-        Raises `ValueError` for a model that cannot be made and `OSError` for a directory that
+        Raises `ModelUnusable`, `NoProvider`, `SessionDamaged`, and `OSError` for a directory that
         cannot be read or written.
         """
         # Importing takes a second or two: not on the event loop, where deliveries are answered.

@@ -35,7 +35,7 @@ class EmbeddedSession:
     ) -> None:
         """Resume what `order.session_directory` holds; `models` has all that the order names.
 
-        Raises `OSError` and `ValueError`.
+        Raises `OSError` and `SessionDamaged`.
         """
         conversation = Conversation(order.session_directory)
         kept = KeptResults(
