@@ -40,6 +40,9 @@ class Member:
         assert self._process is None, "it runs already"
         self._ready_lines = len(self.lines("serving"))
         with self.log.open("a") as stderr:
+            if self.log.stat().st_size and not self.log.read_text().endswith("\n"):
+                stderr.write("\n")  # who was killed was writing just then
+                stderr.flush()
             self._process = processes.start(self._command, self._environment, stderr)
 
     @property
@@ -108,12 +111,19 @@ class Member:
         return exit_code
 
     def lines(self, message: str) -> list[dict[str, Any]]:
-        """Lines of its log with that message."""
-        found = []
-        for line in self.log.read_text().splitlines() if self.log.exists() else []:
-            if f'"message": "{message}"' in line and line.endswith("}"):
-                found.append(json.loads(line))
-        return found
+        """Whole lines of its log with that message."""
+        whole = self.log.read_text().rpartition("\n")[0] if self.log.exists() else ""
+        lines = [line for line in whole.splitlines() if f'"message": "{message}"' in line]
+        return [entry for entry in map(_entry, lines) if entry is not None]
+
+
+def _entry(line: str) -> dict[str, Any] | None:
+    """What a line says; None: it was cut off by the death of who wrote it."""
+    try:
+        entry: dict[str, Any] = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    return entry
 
 
 def _hang_up(process: subprocess.Popen[str]) -> None:
