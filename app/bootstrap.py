@@ -23,6 +23,7 @@ from app.adapters.clock import SystemClock, new_name
 from app.adapters.disk import free_mib
 from app.adapters.engine import (
     ClusterMembership,
+    CutOffNotes,
     DurableEngine,
     Membership,
     RunningEngine,
@@ -164,6 +165,10 @@ class Service:
 
     async def start(self) -> None:
         """Recover what was interrupted, begin to take work, reconcile at once."""
+        notes = CutOffNotes(self.settings.data_dir)
+        for worker, at in notes.left().items():
+            await self.store.note_cut_off(worker, at)
+            notes.forget(worker)
         await self.engine.start(self.perform)
         self.brakes.start()
         await self.engine.enqueue(Reconcile(START, f"{START}:{self.engine.worker}"))
@@ -213,6 +218,7 @@ class Service:
     async def _forget(self) -> None:
         before = self.clock.now() - FINISHED_WORK_KEPT_FOR
         await self.store.forget_deliveries(before)
+        await self.store.forget_cut_off(before)
         await self.store.forget_refused(self.clock.now() - REFUSED_SHOWN_FOR)
         await self.engine.forget_finished(before)
 
@@ -369,7 +375,13 @@ def _membership(settings: Settings, database: sa.Engine, drain: Drain) -> Member
     if database.dialect.name != "postgresql":
         return SingleProcess(settings.data_dir, new_name())
     dsn = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    return ClusterMembership(dsn, new_name(), drain.request)
+    notes = CutOffNotes(settings.data_dir)
+
+    def before_the_end(worker: str) -> None:
+        drain.request()
+        notes.leave(worker)
+
+    return ClusterMembership(dsn, new_name(), before_the_end)
 
 
 class Machine(NamedTuple):

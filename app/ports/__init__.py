@@ -70,6 +70,7 @@ from app.ports.machine import (
 )
 from app.ports.pacing import Pacing
 from app.ports.runtime import (
+    CUT_OFF,
     Delegate,
     Delegation,
     Gate,
@@ -115,6 +116,7 @@ from app.ports.store import (
 from app.ports.workspace import Checkout, CheckoutOrder, Workspace, WorkspaceFailed
 
 __all__ = [
+    "CUT_OFF",
     "SEGMENT_VARIABLE",
     "WORKSPACE_INSIDE",
     "Alarms",

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from app.core.agents.events import Phase, ToolKind
 from app.core.agents.work import SessionEnd
@@ -35,6 +35,12 @@ class ToolResult:
     exit_code: int | None
     """Of a shell command, else None."""
     output: str
+    is_cut_off: bool = False
+    """Whether it did not end by itself: the turn was over while it ran."""
+
+
+CUT_OFF: Final = ToolResult(ok=False, exit_code=None, output="(cancelled)", is_cut_off=True)
+"""How a tool ended that ran when its turn was over."""
 
 
 @dataclass(frozen=True, slots=True)

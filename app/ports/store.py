@@ -369,6 +369,19 @@ class Store(Protocol):
         """It is back; the outage that is over with that, told to one caller."""
         ...
 
+    async def note_cut_off(self, worker: str, at: datetime) -> None:
+        """A process has ended itself since it had lost the database: under no agent is that a
+        death."""
+        ...
+
+    async def cut_off_workers(self) -> frozenset[str]:
+        """Those processes, by name."""
+        ...
+
+    async def forget_cut_off(self, before: datetime) -> None:
+        """Forget those of before that instant."""
+        ...
+
     async def last_pass(self) -> Pass | None:
         """The pass of reconciliation that ended last; None before the first."""
         ...
@@ -486,6 +499,15 @@ class Store(Protocol):
     async def effects(self, agent: AgentId) -> Mapping[EffectName, Effect]: ...
 
     async def save_effect(self, agent: AgentId, effect: Effect) -> None: ...
+
+    async def ask_effects_again(self, at: datetime, repository: str | None = None) -> None:
+        """What waits for its time, or is refused, is due at once: of all agents, or of those of a
+        repository, `owner/name`. It may go through now."""
+        ...
+
+    async def failing_effects(self) -> Sequence[tuple[AgentId, Effect]]:
+        """What was tried in vain, and is wanted still, by agent."""
+        ...
 
     async def agents_with_due_effects(self, at: datetime) -> Sequence[AgentId]:
         """Agents with an effect that is due: wanted, or refused and to be asked for once more."""

@@ -39,6 +39,7 @@ from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
+from app.services.patience import patient
 from app.services.reconciling.needs_human import NeedsHumanTurns
 from app.services.reconciling.repository import RepositoryLooks
 from app.services.reconciling.reviews import Judging
@@ -189,4 +190,4 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
             case _:
                 assert_never(work)
 
-    return Services(perform, raising)
+    return Services(patient(perform, world.clock, drain), raising)

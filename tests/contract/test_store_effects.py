@@ -54,3 +54,29 @@ async def test_agents_whose_effects_are_due_are_found(world: World) -> None:
 
 async def test_an_agent_without_effects_has_none(world: World) -> None:
     assert await world.store.effects((await world.an_active()).id) == {}
+
+
+async def test_what_was_tried_in_vain_is_told_and_can_be_asked_for_at_once(world: World) -> None:
+    here, there = [(await world.an_active(number)).id for number in (1, 2)]
+    vain = Effect(EffectName.CHECK, attempts=3, due_at=later(600))
+    refused = Effect(EffectName.COMMENT, EffectState.REFUSED, attempts=1, due_at=later(900))
+    for agent, effect in (
+        (here, vain),
+        (here, refused),
+        (here, Effect(EffectName.ISSUE, due_at=later(60))),
+        (there, replace(vain, state=EffectState.DONE)),
+    ):
+        await world.store.save_effect(agent, effect)
+    assert await world.store.failing_effects() == [(here, vain), (here, refused)]
+
+    await world.store.ask_effects_again(NOON, "octo/elsewhere")
+    assert await world.store.agents_with_due_effects(NOON) == []
+    await world.store.ask_effects_again(NOON, here.repository)
+    assert await world.store.agents_with_due_effects(NOON) == [here]
+    found = await world.store.effects(here)
+    assert [found[name].due_at for name in found] == [NOON, NOON, later(60)]
+    assert (await world.store.effects(there))[EffectName.CHECK].due_at == later(600)
+
+    await world.store.save_effect(here, vain)
+    await world.store.ask_effects_again(NOON)
+    assert (await world.store.effects(here))[EffectName.CHECK].due_at == NOON

@@ -203,6 +203,14 @@ class Life:
             )
         )
 
+    def is_cut_off(self) -> None:
+        """The turn is over while the tool that was asked for last runs."""
+        call = self.last_call
+        for running in (self.open_calls, self.open_runs):
+            if call in running:
+                running.remove(call)
+        self.happens(ToolEnded(at=self.now, call=call, ok=False, cut_off=True))
+
     def does(
         self, key: str, result: str = "same", error: str = "", *, tool: str = "bash"
     ) -> Verdict:

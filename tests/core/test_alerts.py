@@ -19,6 +19,8 @@ from app.core.words.alerts import (
     overspent,
     spending,
     trips,
+    unseen,
+    unwritten,
     warnings,
 )
 from app.core.words.refusals import account_words, budget_refused, rate_refused
@@ -54,6 +56,27 @@ def test_spending_says_how_much_of_how_much() -> None:
     [alert] = spending(nanousd(12.5), 10.0, NOON)
     assert alert.text == "$12.50 spent in the last hour; the bound is $10.00."
     assert alert.figure == 12.5
+
+
+def test_what_github_does_not_take_is_told_with_the_oldest_first() -> None:
+    assert unwritten([], NOON) == ()
+    one = ("the check of octo/demo#1/docs/1", NOON - timedelta(hours=30))
+    [alert] = unwritten([("the issue of octo/demo#2/docs/1", NOON - 25 * HOUR), one], NOON)
+    assert alert.text.startswith(
+        "GitHub has not taken 2 writes for more than a day; the oldest is"
+        " the check of octo/demo#1/docs/1, wanted since 2026-05-03 06:00 UTC."
+    )
+    assert (alert.figure, alert.bound, alert.silence) == (30.0, 24.0, timedelta(days=1))
+    assert "one write for" in unwritten([one], NOON)[0].text
+
+
+def test_repositories_of_which_github_tells_nothing_are_counted() -> None:
+    assert unseen({}, NOON) == ()
+    two = {"octo/demo": NOON - 25 * HOUR, "octo/old": NOON - 48 * HOUR}
+    [alert] = unseen(two, NOON)
+    assert "about octo/old and 1 more: last seen 2026-05-02 12:00 UTC" in alert.text
+    assert (alert.figure, alert.silence) == (48.0, timedelta(days=1))
+    assert "about octo/old: last" in unseen({"octo/old": NOON - 48 * HOUR}, NOON)[0].text
 
 
 @pytest.mark.parametrize(("stopped", "told"), [(0, False), (5, False), (6, True)])

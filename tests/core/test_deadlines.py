@@ -18,13 +18,11 @@ from app.core.agents.events import (
     Spoke,
     Tripped,
     Waits,
-    Woken,
 )
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Layer, Trip
 from app.core.breaker.clocks import (
     GRACE_SECONDS,
-    deaths,
     overdue,
     review_is_over,
     seconds_left,
@@ -252,36 +250,7 @@ def test_no_raise_goes_above_a_ceiling() -> None:
     assert is_due(limits, counters, ACTIVE_AND_GRACE + 20)
 
 
-# --- deaths -----------------------------------------------------------------------------------
-
-STARTED = SegmentStarted(at=START, segment=0, attempt=1)
-DIED = SegmentEnded(at=START, why="the runtime died", died=True)
-CLOSED = SegmentEnded(at=START, why="closed")
-ASLEEP = Slept(at=START, waits_for=Waits.ANSWER, blocked_by=(), reason="")
-WOKEN = Woken(at=START, why="a comment", by="mona")
-WORKED = Spoke(at=START)
-
-
-@pytest.mark.parametrize(
-    ("history", "died"),
-    [
-        ([], 0),
-        ([STARTED], 0),
-        ([STARTED, WORKED, DIED], 0),
-        ([STARTED, DIED, STARTED], 1),
-        ([STARTED, STARTED], 1),
-        ([STARTED, DIED, STARTED, WORKED, DIED, STARTED], 2),
-        ([STARTED, DIED, STARTED, CLOSED, STARTED], 0),
-        ([STARTED, DIED, STARTED, ASLEEP, STARTED], 0),
-        ([STARTED, DIED, STARTED, WOKEN, STARTED, STARTED], 1),
-    ],
-)
-def test_deaths_in_a_row_are_counted_until_a_stretch_ends_well(
-    history: list[AgentEvent], died: int
-) -> None:
-    """The one that goes on now has not died; the one before it has."""
-    assert deaths(history) == died
-
+# --- told to stop ----------------------------------------------------------------------------
 
 TOLD = Tripped(
     at=after_seconds(5),

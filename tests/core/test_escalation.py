@@ -9,10 +9,12 @@ from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectStat
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Cause
+from app.core.effects.retry import FAILING_SINCE
 from app.core.effects.wanted import (
     check_conclusion,
     escalation_marker,
     escalation_sign,
+    in_turn,
     is_urgent,
     marker,
     may_edit,
@@ -62,6 +64,24 @@ def test_work_that_was_taken_away_is_kept_before_anything_says_so() -> None:
 def test_a_hand_over_opens_the_pull_request_first() -> None:
     asleep = agent(State.SLEEPING, waits_for=Waits.REVIEW)
     assert wanted(asleep) == (PULL_REQUEST, CHECK, COMMENT)
+
+
+def failing(name: EffectName) -> Effect:
+    return Effect(name, attempts=3, detail={FAILING_SINCE: START.isoformat()})
+
+
+def test_what_fails_holds_up_nothing_that_does_not_need_it() -> None:
+    stopped = agent(State.ESCALATED)
+    assert in_turn(stopped, {}) == (WORK, CHECK, COMMENT, ISSUE)
+    late = {name: failing(name) for name in (WORK, CHECK)}
+    assert in_turn(stopped, late) == (COMMENT, ISSUE, WORK, CHECK)
+    assert in_turn(stopped, {CHECK: Effect(CHECK, attempts=1)}) == (WORK, CHECK, COMMENT, ISSUE)
+
+
+def test_what_others_need_is_tried_before_them_whatever_it_does() -> None:
+    asleep = agent(State.SLEEPING, waits_for=Waits.REVIEW)
+    late = {name: failing(name) for name in (PULL_REQUEST, CHECK)}
+    assert in_turn(asleep, late) == (PULL_REQUEST, COMMENT, CHECK)
 
 
 @pytest.mark.parametrize("state", sorted(set(State) - {State.ESCALATED, State.CANCELLED}))
@@ -208,6 +228,7 @@ def test_causes_are_stored_by_these_words() -> None:
     """EXAMPLES: the `limit` of a trip that no limit but a failure caused."""
     assert [cause.value for cause in Cause] == [
         "runtime_died",
+        "worker_died",
         "setup_failed",
         "blocked_in_circle",
         "workspace_failed",

@@ -16,6 +16,7 @@ from tests.core.life import Life, begun, halted
 from tests.core.strategies import EVERYTHING, EXAMPLES, only
 
 CALLS = LimitName.MAX_REPEATED_CALLS
+ERRORS = LimitName.MAX_REPEATED_ERRORS
 FIVE_CALLS = only(max_repeated_calls=5)
 THREE_ERRORS = only(max_repeated_errors=3)
 
@@ -212,6 +213,32 @@ def test_a_result_that_comes_after_a_crash_is_nobodys() -> None:
     life.tool_ends(cut_off, "same")
     assert life.does("ls").allowed
     assert halted(life.does("ls"), CALLS, 5, 5)
+
+
+def test_what_is_cut_off_has_no_result_and_is_no_error() -> None:
+    """Others that run beside it end as they end."""
+    life = begun(THREE_ERRORS)
+    for _ in range(9):
+        assert life.asks_tool("bash", "make").allowed
+        life.is_cut_off()
+    for _ in range(2):
+        life.does("make", error="no rule")
+    assert life.asks_tool("bash", "make").allowed
+    beside = life.last_call
+    assert life.asks_tool("bash", "make").allowed
+    life.is_cut_off()
+    assert life.asks_tool("bash", "make").allowed
+    life.is_cut_off()
+    life.tool_ends(beside, "same", "no rule")
+    assert halted(life.asks_tool("bash", "make"), ERRORS, 3, 3)
+
+
+def test_a_test_run_that_is_cut_off_has_not_passed() -> None:
+    life = begun(only(max_iterations=3))
+    assert life.asks_tests(content="v1").allowed
+    life.is_cut_off()
+    assert life.asks_tests(content="v2").allowed
+    assert life.counters.fix_cycles == 1
 
 
 def test_a_row_goes_on_over_a_crash_and_over_text() -> None:

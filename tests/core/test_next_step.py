@@ -27,6 +27,7 @@ from app.core.agents.events import (
 from app.core.agents.lifecycle import FINAL, State
 from app.core.agents.steps import (
     Cancel,
+    Death,
     Escalate,
     Finish,
     Requeue,
@@ -202,8 +203,8 @@ def test_the_table_has_every_state_and_every_fact() -> None:
         ),
         ("SLEEPING access", FACTS["let_in"], WakeUp(ACCESS_AGAIN)),
         ("ACTIVE", FACTS["lost"], Sleep(Waits.ACCESS, "Nobody is let in.")),
-        ("ACTIVE", FACTS["gone"], Requeue("its worker is gone", died=True, ended_at=START)),
-        ("QUEUED", FACTS["gone"], Requeue("its work was lost", died=True, ended_at=START)),
+        ("ACTIVE", FACTS["gone"], Requeue("its worker is gone", died=Death.WORKER, ended_at=START)),
+        ("QUEUED", FACTS["gone"], Requeue("its work was lost", died=Death.WORKER, ended_at=START)),
         ("STOPPING at work", FACTS["gone"], Cancel(TOLD)),
     ],
 )

@@ -30,6 +30,7 @@ from app.core.agents.steps import (
     Abandon,
     Begin,
     Cancel,
+    Death,
     Escalate,
     Finish,
     HoldBack,
@@ -148,11 +149,11 @@ def test_nothing_of_a_sub_agent_is_enqueued_or_kept(state: State, step: Step) ->
 def test_a_segment_begins_and_begins_once_more_after_a_death() -> None:
     queued = at_work(State.QUEUED)
     begun = transition(replace(queued, segment_attempts=0), Begin("worker-1"), None, NOW)
-    assert begun.events == (SegmentStarted(at=NOW, segment=3, attempt=1),)
+    assert begun.events == (SegmentStarted(at=NOW, segment=3, attempt=1, worker="worker-1"),)
     assert (begun.after.worker, begun.after.segment_attempts) == ("worker-1", 1)
     assert begun.follow == (), "its first publication is asked for when the workspace is there"
     again = transition(begun.after, Begin("worker-2"), None, NOW)
-    assert again.events == (SegmentStarted(at=NOW, segment=3, attempt=2),)
+    assert again.events == (SegmentStarted(at=NOW, segment=3, attempt=2, worker="worker-2"),)
     assert (again.after.worker, again.after.segment_attempts) == ("worker-2", 2)
 
 
@@ -197,9 +198,11 @@ def test_a_pause_waits_for_a_raise_and_a_raise_tells_of_it() -> None:
 
 
 def test_a_dead_segment_ended_when_it_was_last_heard_of() -> None:
-    step = Requeue("Its worker is gone.", died=True, ended_at=EARLIER, pause_seconds=5)
+    step = Requeue("Its worker is gone.", died=Death.WORKER, ended_at=EARLIER, pause_seconds=5)
     change = transition(at_work(), step, None, NOW)
-    assert change.events == (SegmentEnded(at=EARLIER, why="Its worker is gone.", died=True),)
+    assert change.events == (
+        SegmentEnded(at=EARLIER, why="Its worker is gone.", died=True, lost=True),
+    )
     [shown, run] = change.follow
     assert shown.id.endswith(":effects:interrupted:3:2")
     assert run == RunSegment(at_work().id, 4, delay_seconds=5)
@@ -297,7 +300,7 @@ def test_words_are_bounded() -> None:
         (State.SLEEPING, Escalate(TRIP), True),
         (State.STOPPING, Cancel(TOLD), True),
         (State.ACTIVE, Requeue("It was drained."), True),
-        (State.ACTIVE, Requeue("It died.", died=True), False),
+        (State.ACTIVE, Requeue("It died.", died=Death.RUNTIME), False),
         (State.ACTIVE, HoldBack(NO_ROOM), True),
         (State.ACTIVE, HoldBack(NO_ROOM, ended_at=EARLIER), False),
         (State.QUEUED, HoldBack(NO_ROOM), False),

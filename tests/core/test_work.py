@@ -32,7 +32,7 @@ AGENT: Final = AgentId("octo/demo", 12, "bug-fix", 1)
         (RunSegment(AGENT, 3), "segment", f"agent:{AGENT}:seg:3", (str(AGENT), 3)),
         (Publish(AGENT, "trip:1:1"), "effects", f"agent:{AGENT}:effects:trip:1:1", (str(AGENT), 0)),
         (Reconcile("interval", "7"), "reconciliation", "reconcile:7", ("interval", 0)),
-        (Reconcile.after("d1"), "reconciliation", "reconcile:delivery:d1", ("d1", 0)),
+        (Reconcile.after("d1"), "reconciliation", "reconcile:delivery:d1", ("access", 0)),
         (Redeliver("start", "start:w"), "redelivery", "redelivery:start:w", ("start", 0)),
     ],
 )

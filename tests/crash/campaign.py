@@ -37,10 +37,11 @@ FEW_KILLS = 4
 WORKERS = 2
 """Agents that one process runs at once; a campaign has more than ten times as many."""
 RECONCILIATION_SECONDS = 2
-REST_SECONDS = 150.0
+REST_SECONDS = 750.0
+"""An agent under which workers died again and again waits for up to ten minutes."""
 MOST_WAIT_FOR_A_MOMENT = 4.0
 PROGRESS = 1
-"""Agents that end a segment between two deaths, so that most get on: three deaths stop one."""
+"""Agents that end a segment between two deaths, so that most get on: ten in a row stop one."""
 MOST_WAIT_FOR_PROGRESS = 5.0
 ANSWER_LOST_SECONDS = 8.0
 IN_FLIGHT_SECONDS = 5.0
@@ -139,14 +140,14 @@ class Outcome:
     forgotten: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
     gave_up: int = 0
-    """Agents stopped after three deaths of one segment, as `docs/design.md` says."""
+    """Agents stopped after ten deaths of their workers in a row, as `docs/design.md` says."""
 
     def __str__(self) -> str:
         return (
             f"{self.title}: {self.moments.total()} kills ({shown(self.moments)}; {self.met} met a"
             f" write to GitHub), {self.deliveries} deliveries acknowledged ({self.posts} posts,"
             f" {self.repeated} of known ones), {self.agents.total()} agents"
-            f" ({shown(self.agents)}; {self.gave_up} after three deaths),"
+            f" ({shown(self.agents)}; {self.gave_up} after ten deaths),"
             f" lost {len(self.lost)}, doubled {len(self.doubled)},"
             f" forgotten {len(self.forgotten)}, orphans {len(self.orphans)}"
         )
@@ -292,7 +293,7 @@ class Campaign:
         for agent in world.agents():
             waits = f" ({agent.waits_for})" if agent.state is State.SLEEPING else ""
             outcome.agents[f"{agent.state}{waits}"] += 1
-            outcome.gave_up += agent.failure is not None and agent.failure.cause == "runtime_died"
+            outcome.gave_up += agent.failure is not None and agent.failure.cause == "worker_died"
 
 
 @contextmanager

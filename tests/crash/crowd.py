@@ -145,8 +145,8 @@ class Crowd:
         """What is wrong with how an agent ended; empty if it is at rest as its story says."""
         wanted: tuple[State, Waits | None]
         found = (agent.state, agent.waits_for)
-        if agent.failure is not None and agent.failure.cause == "runtime_died":
-            return ""  # docs/design.md, States: three deaths of one segment; counted elsewhere
+        if agent.failure is not None and agent.failure.cause == "worker_died":
+            return ""  # docs/design.md, States: ten deaths of its worker; counted elsewhere
         match agent.id.role:
             case "builder" if agent.id.issue % 2:
                 wanted = (State.COMPLETED, None)

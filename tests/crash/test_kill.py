@@ -14,7 +14,7 @@ from tests.crash.findings import doubled
 
 SEED = int(os.environ.get("SQUADRON_TEST_CRASH_SEED", "2026"))
 MOST_WHO_GIVE_UP = 0.5
-"""Share of agents that three deaths in one segment may stop; most have to show that they go on."""
+"""Share of agents that ten deaths in a row may stop; most have to show that they go on."""
 
 
 def test_nothing_is_lost_or_doubled_by_the_first_few_kills(

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from app.core.agents.agent import Agent
+from app.core.agents.deaths import FIRST_PAUSE_SECONDS
 from app.core.agents.events import AgentEvent, SegmentEnded, SegmentStarted, Waits
 from app.core.agents.lifecycle import FINAL, State
 from app.scripted.script import Failure
-from app.services.handlers.segment import FIRST_PAUSE_SECONDS
 from tests.support import processes
 from tests.support.deliveries import deliver
 from tests.support.github import BOT

@@ -141,19 +141,6 @@ def test_whoever_asks_for_an_agent_under_a_brake_is_told_and_may_take_it_back() 
         assert squad.agents(task) == []
 
 
-def test_a_worker_that_dies_three_times_leaves_it_to_a_human() -> None:
-    with story(PLACES) as squad:
-        task = squad.give("fixer", "The answer is wrong", thinks(600), *FIXES)
-        for _ in range(2):
-            squad.restart()
-            squad.settle()
-            assert squad.states(task) == [AT_WORK]
-        squad.restart()
-        squad.settle()
-        failure = squad.stopped(task).failure
-        assert failure is not None and "died 3 times in a row" in failure.reason
-
-
 @pytest.mark.parametrize(
     ("on_limit", "seen", "then"), [("pause", Held, PAUSED), ("escalate", Tripped, STOPPED)]
 )

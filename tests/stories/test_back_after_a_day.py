@@ -86,16 +86,35 @@ def test_what_people_did_meanwhile_comes_before_the_clock(name: str) -> None:
         assert squad.states(task) == [ends]
 
 
-def test_what_github_never_tells_does_not_keep_the_clocks_still_for_good() -> None:
+def test_nobody_is_late_while_github_does_not_answer() -> None:
+    """Who answered meanwhile is heard first, and the operator is reminded once a day."""
     with story(PLACES) as squad:
         task = squad.give("fixer", "The answer is wrong", *ASKS, *FIXES)
         other = squad.give("fixer", "The question is wrong", *ASKS, *FIXES)
         with squad.trouble(kind="lost"):
-            squad.comment(other, "What is it?", "rita")
+            squad.comment(other, "What is it?", "ada")
         with squad.trouble(kind="error", method="GET", path="/permission"):
-            squad.passes(minutes=55)
-            squad.passes(minutes=55)
+            for _ in range(50):
+                squad.passes(hours=1)
             assert squad.has_struck()
-            assert squad.states(task) == [ASKING]
-            squad.passes(minutes=55)
+            assert squad.states(task) == squad.states(other) == [ASKING]
+            assert len(squad.alerts("unseen")) == 2
+        squad.passes(minutes=2)
         assert squad.states(task) == [STOPPED]
+        assert squad.states(other) == [AT_REVIEW]
+
+
+@pytest.mark.parametrize("fault", ["error", "timeout", "primary_limit"])
+def test_an_outage_of_all_of_github_ends_nobody(fault: str) -> None:
+    with story(PLACES) as squad:
+        asking = squad.give("fixer", "The answer is wrong", *ASKS, *FIXES)
+        reviewed = squad.give("fixer", "The question is wrong", *FIXES)
+        with squad.trouble(kind="lost"):
+            squad.comment(asking, "Blue.")
+        with squad.trouble(kind=fault):
+            for _ in range(30):
+                squad.passes(hours=1)
+            assert squad.states(asking) == [ASKING]
+            assert squad.states(reviewed) == [AT_REVIEW]
+        squad.passes(hours=1)
+        assert squad.states(asking) == [AT_REVIEW]

@@ -93,7 +93,10 @@ class TurnedClock:
 
     @contextmanager
     def _waiter(self, seconds: float, wake: Callable[[], object]) -> Iterator[None]:
-        due, task = self._passed + timedelta(seconds=seconds), asyncio.current_task()
+        # A moment too short for the clock is not none: who waits for the rest of it would spin.
+        least = timedelta.resolution if seconds > 0 else timedelta()
+        due = self._passed + max(timedelta(seconds=seconds), least)
+        task = asyncio.current_task()
         who = task.get_name() if task is not None else ""
         waiter = _Waiter(due, next(self._orders), wake, who)
         heapq.heappush(self._waiters, waiter)

@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import sqlalchemy as sa
+
 from app.adapters.store.database import make_engine, migrate
 
 
@@ -26,6 +28,9 @@ class Database:
         self._empty = self._path.with_name("empty.sqlite")
         self.url = f"sqlite:///{self._path}"
         self.engine = make_engine(self.url)
+        self.is_away = False
+        """Whether it answers nothing that the service asks of its own tables."""
+        sa.event.listen(self.engine, "before_cursor_execute", self._refuse)
         migrate(self.engine)
         with self.engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -34,10 +39,16 @@ class Database:
 
     def renew(self) -> None:
         """From now on all tables are empty."""
+        self.is_away = False
         self.engine.dispose()
         for path in self._directory_files():
             path.unlink()
         shutil.copy(self._empty, self._path)
+
+    def _refuse(self, *asked: object) -> None:
+        statement = str(asked[2])
+        if self.is_away and "sq_" in statement:
+            raise sa.exc.OperationalError(statement, None, OSError("database is locked"))
 
     def _directory_files(self) -> list[Path]:
         return [*self._path.parent.glob(f"{self._path.name}*")]

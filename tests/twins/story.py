@@ -196,11 +196,11 @@ class Story(People):
         """`kill -9`: nothing of the process runs any further, whatever it waited for."""
         self.note("operator", f"kills {self._life.name}")
         self._life.is_over, self._webhook = True, None
+        self.service.writer.close()  # of what dies nothing is written any more
         for task in [*self._life.tasks]:
             task.cancel()
         self.loop.run_until_quiet()
         assert not self._life.tasks, f"what nothing ends: {self._life.tasks}"
-        self.service.writer.close()
         self.service.database.dispose()
 
     def restart(self) -> None:
@@ -358,6 +358,11 @@ class Story(People):
         assert agent.stop.reason in issue["title"]
         return agent
 
+    def alerts(self, kind: str) -> list[str]:
+        """What the operator was told of that kind, oldest first."""
+        told = (each for each in self.timeline.records if vars(each).get("event") == "ALERT")
+        return [each.getMessage() for each in told if vars(each)["kind"] == kind]
+
     def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """Everything that happened to an agent."""
         return self.run(self.service.store.log(agent))
@@ -398,6 +403,17 @@ class Story(People):
             yield
         finally:
             self.box.faults.clear()
+
+    @contextmanager
+    def without_database(self) -> Iterator[None]:
+        """It answers nothing meanwhile."""
+        self.note("database", "is away")
+        self.database.is_away = True
+        try:
+            yield
+        finally:
+            self.database.is_away = False
+            self.note("database", "is back")
 
     def has_struck(self) -> bool:
         """Whether a fault that is switched on was met."""
@@ -467,7 +483,7 @@ class Story(People):
         for agent in self.run(self.service.store.agents(states=frozenset({State.ESCALATED}))):
             done = [each for each in self.timeline.effects if each[0] == str(agent.id)]
             names = [name for _, name in done]
-            if "issue" in names:
+            if "issue" in names and str(agent.id) not in self.timeline.held_up:
                 before = names[: names.index("issue")]
                 missing = {"check", "comment"} - {*before}
                 assert not missing, f"{agent.id}: the needs-human issue came before {missing}"

@@ -38,6 +38,8 @@ class Timeline:
         """What the service logged."""
         self.effects: list[tuple[str, str]] = []
         """Agents, and what was brought about for them on GitHub."""
+        self.held_up: set[str] = set()
+        """Agents of which GitHub has failed to take something at first."""
 
     def note(self, who: str, what: str) -> None:
         """One line more."""
@@ -75,6 +77,8 @@ class _Lines(logging.Handler):
         further = {k: v for k, v in vars(record).items() if k not in _USUAL}
         if record.getMessage() == "effect" and further.get("state") == "done":
             self._timeline.effects.append((further["agent"], further["effect"]))
+        elif record.getMessage() == "effect" and further.get("error"):
+            self._timeline.held_up.add(further["agent"])
         self._timeline.note(who, f"{record.getMessage()} {further or ''} {error}".rstrip())
 
 

@@ -1,5 +1,6 @@
 """The durable engine: DBOS Transact on the store's database. Nothing else imports dbos."""
 
+from app.adapters.engine.cut_off import CutOffNotes
 from app.adapters.engine.durable import DurableEngine
 from app.adapters.engine.membership import (
     AlreadyRunning,
@@ -12,6 +13,7 @@ from app.adapters.engine.running import RunningEngine
 __all__ = [
     "AlreadyRunning",
     "ClusterMembership",
+    "CutOffNotes",
     "DurableEngine",
     "Membership",
     "RunningEngine",

@@ -1,8 +1,8 @@
 """Which processes are alive: a lock on the data directory (SQLite), advisory locks (PostgreSQL).
 
 A dead process is recovered by nobody unless we do it, and a live one that lost its lock must end
-itself before somebody else runs its work (`facts/engine.md` section 4: without the self-fence no
-run finished).
+itself before somebody else runs its work: tried without this self-fence, two workers took the same
+runs from each other again and again, and none finished.
 """
 
 import fcntl
@@ -89,12 +89,13 @@ class SingleProcess:
 class ClusterMembership:
     """PostgreSQL: each worker holds an advisory lock on a connection of its own."""
 
-    def __init__(self, dsn: str, unique: str, stop_agents: Callable[[], None]) -> None:
-        """`stop_agents` is called from a thread, just before a fenced process ends itself."""
+    def __init__(self, dsn: str, unique: str, before_the_end: Callable[[str], None]) -> None:
+        """`before_the_end` is called from a thread, with this worker's name, just before a fenced
+        process ends itself."""
         self.worker = f"{socket.gethostname()}-{os.getpid()}-{unique}"
         self.executor_id = self.worker
         self._dsn = dsn
-        self._stop_agents = stop_agents
+        self._before_the_end = before_the_end
         self._left = threading.Event()
         self._take_over: Callable[[str], None] | None = None
         self._member = _connect(dsn)
@@ -132,8 +133,10 @@ class ClusterMembership:
                 if self._left.is_set():
                     return
                 log.critical("lost the membership lock; ending before another worker takes over")
-                self._stop_agents()
-                os._exit(EXIT_FENCED)
+                try:
+                    self._before_the_end(self.worker)
+                finally:
+                    os._exit(EXIT_FENCED)
 
 
 def _connect(dsn: str) -> psycopg.Connection[tuple[object, ...]]:

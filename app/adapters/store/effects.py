@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from app.adapters.store.codec import decode_effect, encode_effect
 from app.adapters.store.dialects import insert
-from app.adapters.store.tables import EFFECTS
+from app.adapters.store.tables import AGENTS, EFFECTS
 from app.core.agents.agent import AgentId, Effect, EffectName, EffectState
 
 
@@ -26,6 +26,22 @@ def of_agent(connection: sa.Connection, agent: AgentId) -> Mapping[EffectName, E
     rows = connection.execute(sa.select(EFFECTS).where(EFFECTS.c.agent_id == str(agent))).mappings()
     found = {effect.name: effect for effect in map(decode_effect, rows)}
     return {name: found[name] for name in EffectName if name in found}
+
+
+def ask_again(connection: sa.Connection, at: datetime, repository: str | None) -> None:
+    """What waits for its time, or is refused, is due at once; `repository`: of its agents alone."""
+    waits = sa.and_(EFFECTS.c.state != EffectState.DONE.value, EFFECTS.c.attempts > 0)
+    if repository is not None:
+        there = sa.select(AGENTS.c.id).where(AGENTS.c.repository == repository)
+        waits = sa.and_(waits, EFFECTS.c.agent_id.in_(there))
+    connection.execute(sa.update(EFFECTS).where(waits).values(due_at=at))
+
+
+def failing(connection: sa.Connection) -> Sequence[tuple[AgentId, Effect]]:
+    """What was tried in vain, and is wanted still."""
+    waits = sa.and_(EFFECTS.c.state != EffectState.DONE.value, EFFECTS.c.attempts > 0)
+    rows = connection.execute(sa.select(EFFECTS).where(waits).order_by(EFFECTS.c.agent_id))
+    return [(AgentId.parse(row["agent_id"]), decode_effect(row)) for row in rows.mappings()]
 
 
 def agents_with_due(connection: sa.Connection, at: datetime) -> Sequence[AgentId]:

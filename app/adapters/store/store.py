@@ -13,6 +13,7 @@ from app.adapters.store import (
     adapted,
     brakes,
     configurations,
+    cut_off,
     effects,
     heard,
     inbox,
@@ -264,6 +265,18 @@ class SqlStore:
         """It is back; the outage that is over with that, told to one caller."""
         return await self._writer.run(lambda connection: outages.over(connection, provider))
 
+    async def note_cut_off(self, worker: str, at: datetime) -> None:
+        """A process has ended itself since it had lost the database."""
+        await self._writer.run(lambda connection: cut_off.note(connection, worker, at))
+
+    async def cut_off_workers(self) -> frozenset[str]:
+        """Those processes, by name."""
+        return await read(self._engine, cut_off.workers)
+
+    async def forget_cut_off(self, before: datetime) -> None:
+        """Forget those of before that instant."""
+        await self._writer.run(lambda connection: cut_off.forget(connection, before))
+
     async def last_pass(self) -> Pass | None:
         """The pass of reconciliation that ended last; None before the first."""
         return await read(self._engine, passes.last)
@@ -402,6 +415,15 @@ class SqlStore:
     async def save_effect(self, agent: AgentId, effect: Effect) -> None:
         """Remember an effect as it is now."""
         await self._writer.run(lambda connection: effects.save(connection, agent, effect))
+
+    async def ask_effects_again(self, at: datetime, repository: str | None = None) -> None:
+        """What waits for its time, or is refused, is due at once: of all agents, or of those of a
+        repository."""
+        await self._writer.run(lambda connection: effects.ask_again(connection, at, repository))
+
+    async def failing_effects(self) -> Sequence[tuple[AgentId, Effect]]:
+        """What was tried in vain, and is wanted still."""
+        return await read(self._engine, effects.failing)
 
     async def agents_with_due_effects(self, at: datetime) -> Sequence[AgentId]:
         """Agents with an effect that is wanted and due."""

@@ -376,6 +376,15 @@ class OutageRow(SQLModel, table=True):
     probe_until: datetime | None = Field(sa_type=Instant)
 
 
+class CutOffRow(SQLModel, table=True):
+    """A process that ended itself since it had lost the database."""
+
+    __tablename__ = "sq_cut_off"
+
+    worker: str = Field(primary_key=True, sa_type=sa.Text)
+    at: datetime = Field(sa_type=Instant)
+
+
 class RoomRow(SQLModel, table=True):
     """Where it is tried whether there is room: one row, empty except while that is tried."""
 
@@ -542,4 +551,5 @@ PLACES = _table(PlaceRow)
 LAST_PASS = _table(PassRow)
 WRITTEN = _table(WrittenRow)
 OUTAGES = _table(OutageRow)
+CUT_OFF = _table(CutOffRow)
 ROOM = _table(RoomRow)

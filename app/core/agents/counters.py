@@ -391,6 +391,10 @@ def _key(asked: ToolAsked) -> str:
 
 
 def _tool_ended(counters: Counters, ended: ToolEnded) -> Counters:
+    if ended.cut_off:
+        return counters._replace(
+            loops=counters.loops.cut_off(ended.call), tests=_cut_off(counters.tests, ended.call)
+        )
     loops = counters.loops.ended(ended.call, ended.result, ended.error, changed=ended.changed)
     return _suite_ended(counters._replace(loops=loops), ended)
 
@@ -507,10 +511,11 @@ def _suite_ended(counters: Counters, ended: ToolEnded) -> Counters:
     )
 
 
-def _cut_off(tests: SuiteState) -> SuiteState:
-    """A test run whose process died has not passed."""
-    if not tests.running:
+def _cut_off(tests: SuiteState, call: str | None = None) -> SuiteState:
+    """A test run that was cut off has not passed; None: none that was running has."""
+    asked = [run.asked for run in tests.running if call in (None, run.call)]
+    if not asked:
         return tests
-    asked = [run.asked for run in tests.running]
+    left = tuple(run for run in tests.running if call not in (None, run.call))
     red = tests.red | {one.suite for one in asked}
-    return SuiteState(red, asked[-1].fingerprint, (), tests.did_not_run)
+    return SuiteState(red, asked[-1].fingerprint, left, tests.did_not_run)

@@ -81,6 +81,8 @@ class SegmentStarted:
     segment: int
     attempt: int
     """1 for the first; more after the process or the runtime died."""
+    worker: str = ""
+    """The process that runs it; empty: nobody noted it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +93,8 @@ class SegmentEnded:
     why: str
     died: bool = False
     """Whether its runtime or worker died, so that the next segment repeats this one."""
+    lost: bool = False
+    """Whether it was not the runtime that died: its worker was gone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,6 +216,8 @@ class ToolEnded:
     """Equal for equal errors; empty: the tool did what it was asked, or its tests were red."""
     changed: bool = False
     """Whether an editing tool changed files."""
+    cut_off: bool = False
+    """Whether it ran when the turn was over: it has no result then, and is no error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -157,9 +157,10 @@ class Loops(NamedTuple):
             () if changed and is_new else self._failing_after(this, result, error),
         )
 
-    def cut_off(self) -> "Loops":
-        """The process died: what was running has no result."""
-        return self._replace(open=()) if self.open else self
+    def cut_off(self, call: str | None = None) -> "Loops":
+        """A call that was running has no result; None: none that was running has."""
+        left = () if call is None else tuple(each for each in self.open if each.call != call)
+        return self._replace(open=left) if self.open else self
 
     def _row(self, tool: str, key: str) -> _Failing | None:
         for each in self.failing:

@@ -7,6 +7,7 @@ The union is closed. `app/core/agents/transition.py` says what each step changes
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 
 from app.core.agents.counters import fold
 from app.core.agents.events import (
@@ -21,6 +22,16 @@ from app.core.agents.events import (
     Waits,
 )
 from app.core.agents.stops import Hold, StopReason
+
+
+class Death(StrEnum):
+    """What died under an agent."""
+
+    RUNTIME = "runtime"
+    """By itself, while its worker lived."""
+    WORKER = "worker"
+    """The process of Squadron that ran it, or what that process had to do was lost."""
+
 
 OURSELVES = "squadron"
 """Who is named when GitHub's state, not a person, set something in motion."""
@@ -82,8 +93,8 @@ class Requeue:
 
     why: str
     summary: str = ""
-    died: bool = False
-    """Whether its runtime or its worker is gone, which counts as a death; nothing is kept then."""
+    died: Death | None = None
+    """What died, if that is why; nothing is kept then."""
     ended_at: datetime | None = None
     """When it was last heard of, so that time without a worker is not counted; None: now."""
     pause_seconds: float = 0

@@ -33,6 +33,9 @@ class Cause(StrEnum):
     """What stops an agent for good without a limit."""
 
     RUNTIME_DIED = "runtime_died"
+    """By itself, while its worker lived."""
+    WORKER_DIED = "worker_died"
+    """The processes of Squadron that ran the agent ended under it, again and again."""
     SETUP_FAILED = "setup_failed"
     BLOCKED_IN_CIRCLE = "blocked_in_circle"
     WORKSPACE_FAILED = "workspace_failed"

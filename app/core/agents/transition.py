@@ -30,6 +30,7 @@ from app.core.agents.steps import (
     Abandon,
     Begin,
     Cancel,
+    Death,
     Escalate,
     Finish,
     HoldBack,
@@ -80,7 +81,8 @@ def transition(agent: Agent, step: Step, kept: KeptWork | None, at: datetime) ->
     match step:
         case Begin(worker=worker):
             row = replace(row, worker=worker, segment_attempts=agent.segment_attempts + 1)
-            started = SegmentStarted(at=at, segment=row.segment, attempt=row.segment_attempts)
+            attempt = row.segment_attempts
+            started = SegmentStarted(at=at, segment=row.segment, attempt=attempt, worker=worker)
             return moved(agent, signal, row, [started])
         case WakeUp():
             return moved(agent, signal, row, [_woken(step, at)])
@@ -175,7 +177,7 @@ def keeps_work(agent: Agent, step: Step) -> bool:
         case Sleep() | Pause() | Cancel() | Escalate():
             return True
         case Requeue():
-            return not step.died
+            return step.died is None
         case HoldBack(told=Braked()):
             return agent.state is State.ACTIVE or agent.sha is not None
         case HoldBack():
@@ -239,13 +241,16 @@ def _segment_ended(
     agent: Agent, step: Step, kept: KeptWork | None, at: datetime
 ) -> list[AgentEvent]:
     """What the agent said, what became of its work, and the end of the segment that ran."""
-    events, why, died, ended_at = list[AgentEvent](), "", False, at
+    events, why, died, lost, ended_at = list[AgentEvent](), "", False, False, at
     match step:
         case Sleep(waits_for=waits_for, summary=summary):
             why = f"waits for {waits_for}"
         case Pause(hold=hold):
             why, summary = hold.reason, ""
-        case Requeue(summary=summary) | Abandon(summary=summary):
+        case Requeue(summary=summary):
+            why, died, lost = step.why, step.died is not None, step.died is Death.WORKER
+            ended_at = step.ended_at or at
+        case Abandon(summary=summary):
             why, died, ended_at = step.why, step.died, step.ended_at or at
         case HoldBack(told=told, summary=summary):
             why, ended_at = told.why, step.ended_at or at
@@ -264,8 +269,8 @@ def _segment_ended(
     if kept is not None:
         events.append(taken_out(kept, at))
     if agent.worker is not None or isinstance(step, Requeue):  # also one that never began
-        ended = SegmentEnded(at=ended_at, why=why[:MOST_ENDED_CHARACTERS], died=died)
-        events.append(ended)
+        why = why[:MOST_ENDED_CHARACTERS]
+        events.append(SegmentEnded(at=ended_at, why=why, died=died, lost=lost))
     return events
 
 

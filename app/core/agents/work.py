@@ -63,21 +63,25 @@ class Publish:
         return f"{_effects_of(self.agent)}{self.occasion}"
 
 
+ACCESS: Final = "access"
+"""Why a pass runs after people have changed what the App may do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reconcile:
     """One pass."""
 
     kind: ClassVar[WorkKind] = WorkKind.RECONCILIATION
     why: str
-    """What the pass is for, or the delivery that asks for it."""
+    """What the pass is for."""
     occasion: str
     """Tells this pass from all others."""
     delay_seconds: float = 0
 
     @classmethod
     def after(cls, delivery: str) -> "Reconcile":
-        """Because of a delivery."""
-        return cls(delivery, f"delivery:{delivery}")
+        """Because of a delivery that tells of the App's access."""
+        return cls(ACCESS, f"delivery:{delivery}")
 
     @property
     def id(self) -> str:

@@ -4,7 +4,7 @@ Seed 002, layer 3: the reconciliation loop stops agents that nothing else would 
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,10 +16,8 @@ from app.core.agents.events import (
     LostAccess,
     SegmentEnded,
     SegmentStarted,
-    Slept,
     Tripped,
     Waits,
-    Woken,
 )
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Layer, Trip
@@ -84,26 +82,6 @@ def told_to_stop(history: Sequence[AgentEvent]) -> Tripped | Failed | LostAccess
             case _:
                 continue
     return None
-
-
-def deaths(history: Iterable[AgentEvent]) -> int:
-    """How often the runtime or worker of the present stretch of work has died in a row.
-
-    Every start counts until the stretch ends in an orderly way: it went to sleep, was woken, or
-    the service was stopped.
-    """
-    starts = 0
-    for event in history:
-        match event:
-            case SegmentStarted():
-                starts += 1
-            case Slept() | Woken():
-                starts = 0
-            case SegmentEnded(died=False):
-                starts = 0
-            case _:
-                pass
-    return max(starts - 1, 0)
 
 
 def seconds_left(counters: Counters, limits: Limits, now: datetime) -> float:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, assert_never
 
-MAX_ATTEMPTS_UNREACHABLE: Final = 12
+from app.core.agents.agent import Effect
+
+FAILING_SINCE: Final = "failing_since"
+"""In the detail of an effect: since when it was tried in vain."""
 MAX_ATTEMPTS_UNFORESEEN: Final = 4
-MAX_ATTEMPTS_RATE_LIMITED: Final = 48
-"""With waits that grow to `MAX_BACKOFF` this is never less than three hours."""
 ASK_AGAIN_AFTER: Final = (
     timedelta(seconds=10),
     timedelta(minutes=1),
@@ -21,8 +22,10 @@ ASK_AGAIN_AFTER: Final = (
     timedelta(hours=12),
 )
 """When what GitHub refused is asked for once more, for people may have changed their mind: a
-conversation unlocked, a permission granted. After that it stays refused."""
-MAX_BACKOFF: Final = timedelta(minutes=5)
+conversation unlocked, a permission granted."""
+ASK_AGAIN_EVERY: Final = timedelta(days=1)
+"""After that, for as long as it is wanted."""
+MAX_BACKOFF: Final = timedelta(hours=1)
 MAX_RATE_LIMIT_WAIT: Final = timedelta(hours=1, minutes=5)
 """GitHub's limits are counted by the hour; anything later is a clock that disagrees."""
 
@@ -73,28 +76,33 @@ class GiveUp:
     reason: str
 
 
-def ask_again(refusals: int, now: datetime) -> datetime | None:
-    """When to ask once more for what was refused so often (from 1) in a row; None: never."""
+def failing_since(effect: Effect) -> datetime | None:
+    """Since when the effect was tried in vain; None: it was not, as far as was noted."""
+    since = effect.detail.get(FAILING_SINCE)
+    return None if since is None else datetime.fromisoformat(since)
+
+
+def ask_again(refusals: int, now: datetime) -> datetime:
+    """When to ask once more for what was refused so often (from 1) in a row."""
     if refusals > len(ASK_AGAIN_AFTER):
-        return None
+        return now + ASK_AGAIN_EVERY
     return now + ASK_AGAIN_AFTER[refusals - 1]
 
 
 def after(failure: FailedCall, attempt: int, now: datetime) -> RetryAt | GiveUp:
-    """What follows when attempt number `attempt` (from 1) has failed like this at `now`."""
+    """What follows when attempt number `attempt` (from 1) has failed like this at `now`.
+
+    As long as GitHub is away, or asks for patience, the attempts never end: an outage ends nothing.
+    """
     match failure:
         case Refused():
             return GiveUp(failure.reason)
         case RateLimited():
-            if attempt >= MAX_ATTEMPTS_RATE_LIMITED:
-                return GiveUp(f"{failure.reason} (after {attempt} attempts)")
             # When GitHub says, but each wait longer than the back-off: who goes on asking while
             # limited may be banned (GitHub, "Best practices for using the REST API").
             wait = max(failure.resets_at - now, _backoff(attempt))
             return RetryAt(now + min(wait, MAX_RATE_LIMIT_WAIT))
         case Unreachable():
-            if attempt >= MAX_ATTEMPTS_UNREACHABLE:
-                return GiveUp(f"{failure.reason} (after {attempt} attempts)")
             return RetryAt(now + _backoff(attempt))
         case Unforeseen():
             if attempt >= MAX_ATTEMPTS_UNFORESEEN:

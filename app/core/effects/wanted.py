@@ -1,6 +1,7 @@
 """What is to be seen of an agent on GitHub, as data: which effects, in which order, how marked."""
 
 import re
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -8,6 +9,7 @@ from app.core.agents.agent import Agent, AgentId, Effect, EffectName
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.effects.check_run import Conclusion
+from app.core.effects.retry import failing_since
 from app.core.rules.plan import RoleKind
 
 NEEDS_HUMAN: Final = "needs-human"
@@ -43,6 +45,27 @@ def wanted(agent: Agent) -> tuple[EffectName, ...]:
     if agent.state is State.COMPLETED and agent.pull_request is not None:
         return (EffectName.CHECK, EffectName.COMMENT, EffectName.BRANCH)
     return (EffectName.CHECK, EffectName.COMMENT)
+
+
+NEEDS: Final[Mapping[EffectName, frozenset[EffectName]]] = {
+    EffectName.CHECK: frozenset({EffectName.REVIEW, EffectName.PULL_REQUEST}),
+    EffectName.COMMENT: frozenset({EffectName.REVIEW, EffectName.PULL_REQUEST}),
+}
+"""What says that something is on GitHub waits until it is there, or GitHub refuses it. Nothing else
+waits for anything: what cannot be written now holds up nothing that can."""
+
+
+def in_turn(agent: Agent, effects: Mapping[EffectName, Effect]) -> tuple[EffectName, ...]:
+    """What is wanted, in the order in which it is tried: what has failed and is needed by nothing
+    comes last, or a limit that it meets would stop all others again."""
+    names = wanted(agent)
+    needed = frozenset[EffectName]().union(*(NEEDS.get(name, frozenset()) for name in names))
+
+    def has_failed(name: EffectName) -> bool:
+        effect = effects.get(name)
+        return effect is not None and failing_since(effect) is not None
+
+    return tuple(sorted(names, key=lambda name: has_failed(name) and name not in needed))
 
 
 def check_conclusion(agent: Agent, review_refused: str = "") -> Conclusion | None:

@@ -12,10 +12,12 @@ from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import fold
+from app.core.agents.deaths import pause_after_worker
 from app.core.agents.events import (
     AgentEvent,
     Braked,
     BrakeLifted,
+    SegmentEnded,
     SegmentStarted,
     SpokenTo,
     TakenAway,
@@ -25,6 +27,7 @@ from app.core.agents.events import (
 from app.core.agents.lifecycle import State
 from app.core.agents.steps import (
     Cancel,
+    Death,
     Finish,
     Requeue,
     Sleep,
@@ -203,7 +206,13 @@ def lost_work(agent: Agent, seen: Seen) -> Answered:
         return Stays("its work is in the queue, or runs")
     is_gone = agent.state is State.ACTIVE
     why = "its worker is gone" if is_gone else "its work was lost"
-    return Requeue(why, died=True, ended_at=seen.counters.clock)
+    ended = SegmentEnded(at=seen.now, why=why, died=True, lost=True)
+    return Requeue(
+        why,
+        died=Death.WORKER,
+        ended_at=seen.counters.clock,
+        pause_seconds=pause_after_worker(seen.history, ended, ()),
+    )
 
 
 def late(agent: Agent, seen: Seen) -> Answered:

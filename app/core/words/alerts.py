@@ -12,6 +12,7 @@ from app.core.rules.outages import Outage
 from app.core.words.refusals import account_words
 
 HOUR: Final = timedelta(hours=1)
+A_DAY: Final = timedelta(days=1)
 FOR_GOOD: Final = timedelta(days=36_500)
 """As good as never again."""
 NEARLY_SPENT: Final = 0.8
@@ -92,6 +93,40 @@ def overspent(agent: str, overspent_nanousd: int, at: datetime) -> Sequence[Aler
     text = f"{agent} spent {money(usd(overspent_nanousd))} more than it had reserved."
     key = f"overspent:{agent}:{overspent_nanousd}"
     return (Alert(key, "overspent", text, usd(overspent_nanousd), 0, at, FOR_GOOD),)
+
+
+def unwritten(waiting: Sequence[tuple[str, datetime]], at: datetime) -> Sequence[Alert]:
+    """What has waited for more than a day to be written to GitHub: what it is, and since when.
+    Told again each day, for as long as it lasts."""
+    if not waiting:
+        return ()
+    what, since = min(waiting, key=lambda one: one[1])
+    text = (
+        f"GitHub has not taken {_writes(len(waiting))} for more than a day; the oldest is {what},"
+        f" wanted since {since:%Y-%m-%d %H:%M} UTC. `squadron explain` says what GitHub answers."
+    )
+    hours = (at - since) / HOUR
+    return (Alert("unwritten", "unwritten", text, round(hours, 1), A_DAY / HOUR, at, A_DAY),)
+
+
+def unseen(last_seen: Mapping[str, datetime], at: datetime) -> Sequence[Alert]:
+    """GitHub has told nothing of some repositories for more than a day: when each was seen last.
+    Told again each day, for as long as it lasts."""
+    if not last_seen:
+        return ()
+    name, since = min(last_seen.items(), key=lambda one: one[1])
+    others = f" and {len(last_seen) - 1} more" if len(last_seen) > 1 else ""
+    text = (
+        f"GitHub does not answer when it is asked about {name}{others}: last seen"
+        f" {since:%Y-%m-%d %H:%M} UTC. Nobody who waits there is late meanwhile. The log says what"
+        " GitHub answers."
+    )
+    hours = (at - since) / HOUR
+    return (Alert("unseen", "unseen", text, round(hours, 1), A_DAY / HOUR, at, A_DAY),)
+
+
+def _writes(count: int) -> str:
+    return "one write" if count == 1 else f"{count} writes"
 
 
 def _times(count: int) -> str:

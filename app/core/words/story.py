@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
+from app.core.agents.deaths import workers_lost
 from app.core.agents.events import (
     AgentEvent,
     Decided,
@@ -19,7 +20,6 @@ from app.core.agents.events import (
     Passed,
     Raised,
     Returned,
-    SegmentStarted,
     SetUp,
     ToolAsked,
     ToolDenied,
@@ -98,10 +98,7 @@ class _Story:
         why = f" ({quoted(self._report.trigger)})" if self._report.trigger else ""
         before = f", successor of {agent.predecessor}" if agent.predecessor else ""
         yield f"Started by {agent.started_by}{why} at {_full(agent.created_at)}{before}."
-        attempts = sum(isinstance(event, SegmentStarted) for event in self._log)
-        deaths = attempts - len(
-            {event.segment for event in self._log if isinstance(event, SegmentStarted)}
-        )
+        deaths = workers_lost(self._log)
         cost = "unknown cost" if counters.unpriced_calls else money(usd(counters.cost_nanousd))
         yield (
             f"It worked for {duration_words(counters.active)}:"

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from app.core.agents.agent import Effect, EffectState
+from app.core.effects.retry import FAILING_SINCE
 from app.ports import Posted
 
 REFUSALS: Final = "refusals"
@@ -14,7 +15,8 @@ REFUSALS: Final = "refusals"
 
 def as_written(effect: Effect) -> Effect:
     """What was last written is what is wanted now, whatever was wanted meanwhile."""
-    kept = {key: value for key, value in effect.detail.items() if key != REFUSALS}
+    of_failures = (REFUSALS, FAILING_SINCE)
+    kept = {key: value for key, value in effect.detail.items() if key not in of_failures}
     return replace(effect, state=EffectState.DONE, error="", due_at=None, detail=kept)
 
 

@@ -11,14 +11,15 @@ from typing import Final, assert_never
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
 from app.core.agents.transition import taken_out
-from app.core.effects.retry import GiveUp, RetryAt, after, ask_again
+from app.core.effects.retry import FAILING_SINCE, GiveUp, RetryAt, after, ask_again
 from app.core.effects.wanted import (
     EDITS_WINDOW,
+    NEEDS,
     NEEDS_HUMAN,
+    in_turn,
     is_urgent,
     marker,
     may_edit,
-    wanted,
 )
 from app.core.words import messages
 from app.core.words.report import Report, report
@@ -76,10 +77,12 @@ class Publisher:
             return
         async with self._world.exclusive(f"effects:{agent.repository}#{agent_id.issue}"):
             agent = await self._world.store.agent(agent_id) or agent
-            for name in wanted(agent):
+            held_up = set[EffectName]()
+            for name in in_turn(agent, await self._world.store.effects(agent_id)):
                 agent = await self._world.store.agent(agent_id) or agent
-                if not await self._bring_about(agent, name):
-                    return
+                needs = NEEDS.get(name, frozenset())
+                if needs & held_up or not await self._bring_about(agent, name):
+                    held_up.add(name)
 
     async def post_review(self, agent_id: AgentId) -> None:
         """Post the review that an agent has submitted, before its state says so; what GitHub does
@@ -92,7 +95,7 @@ class Publisher:
             await self._bring_about(agent, EffectName.REVIEW)
 
     async def _bring_about(self, agent: Agent, name: EffectName) -> bool:
-        """One effect; False if the ones behind it have to wait for it."""
+        """One effect; False if those that need it have to wait for it."""
         now = self._world.clock.now()
         effects = await self._world.store.effects(agent.id)
         effect = effects.get(name, Effect(name))
@@ -307,11 +310,10 @@ class Publisher:
     ) -> bool:
         attempts = attempts_of(effect)
         decision = after(failure_of(error), attempts, now)
-        due: datetime | None = None
         match decision:
-            case RetryAt(at=at):
-                state, due = EffectState.WANTED, at
-                await self._again(agent, at, now, f"retry:{effect.name}:{attempts}")
+            case RetryAt(at=due):
+                state = EffectState.WANTED
+                await self._again(agent, due, now, f"retry:{effect.name}:{attempts}")
             case GiveUp():
                 state, refusals = EffectState.REFUSED, refusals_of(effect) + 1
                 due = ask_again(refusals, now)  # reconciliation will
@@ -319,7 +321,12 @@ class Publisher:
             case _:
                 assert_never(decision)
         failed = replace(
-            effect, state=state, attempts=attempts, error=self._world.redact(str(error)), due_at=due
+            effect,
+            state=state,
+            attempts=attempts,
+            error=self._world.redact(str(error)),
+            due_at=due,
+            detail={FAILING_SINCE: now.isoformat(), **effect.detail},
         )
         await self._world.store.save_effect(agent.id, failed)
         self._log(agent, failed)

@@ -14,7 +14,9 @@ from typing import Final
 from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import FINAL, LIVE, State
+from app.core.agents.work import ACCESS
 from app.core.steering.seen import AS_IT_WAS
+from app.core.words.alerts import A_DAY, unseen
 from app.ports import (
     GitHubFailed,
     Look,
@@ -125,6 +127,8 @@ class Reconciliation:
         self._moving = moving
         self._drain = drain
         self._guard = guard
+        self._away: set[str] = set()
+        """Repositories that could not be looked at, since GitHub did not answer."""
 
     async def handle(self, work: Reconcile) -> None:
         """One pass, for the engine."""
@@ -135,6 +139,8 @@ class Reconciliation:
         self._guard.begin()
         if work.why == START:
             await self._providers.ask_at_once()
+        if work.why in (START, ACCESS):
+            await self._world.store.ask_effects_again(begun_at)
         if work.why == LIFTED:  # what was refused under the brake is wanted still
             looked.full_looks_requests = Share.LOOKS
             self._repositories.forget()
@@ -171,6 +177,7 @@ class Reconciliation:
             await self._guarded(str(agent.id), partial(self._agent, agent, repairs))
         await self._guarded("budgets", partial(self._budgets, repairs, purse))
         await self._guarded("repositories", partial(self._look_around, looked, repairs, purse))
+        await self._guarded("reminders", self._remind)
         await self._guarded("pull requests", partial(self._judged, looked, repairs, purse))
         await self._guarded("needs-human issues", partial(self._decided, repairs, purse))
         await self._guarded("effects", partial(self._publish, repairs, purse))
@@ -270,17 +277,25 @@ class Reconciliation:
         Some are looked at fully, those that were not for longest; the others for what is new.
         """
         spent = purse.spent
-        listed = await self._world.github.repositories()
+        seen = await self._world.store.looks()
+        try:
+            listed = await self._world.github.repositories()
+        except GitHubFailed:
+            self._away |= seen.keys()
+            raise
         looked.tips = listed.tips
+        if listed.unlisted:
+            self._away |= seen.keys() - {each.full_name for each in listed.repositories.values()}
         for installation, error in listed.unlisted.items():
             log.warning("not reconciled: %s", error, extra={"installation": installation})
+        self._away &= seen.keys()
         with self._guard.over("repositories that moved"):
             for moved in await self._moving.follow(listed.repositories):
                 repairs.note(f"followed {moved}")
         with self._guard.over("access to repositories"):
             for agent in await self._access.lost(listed):
                 repairs.note("stopped, for it lost access", agent)
-        left, seen = [*listed.repositories.values()], await self._world.store.looks()
+        left = [*listed.repositories.values()]
         begun_at = spent.requests
         for repository in sorted(left, key=lambda one: _last(seen, one, fully=True)):
             is_new = repository.full_name not in seen
@@ -331,11 +346,27 @@ class Reconciliation:
                 looked.limited.add(repository.installation_id)
                 log.warning("not reconciled: %s", limited, extra={"what": name})
             except GitHubFailed as error:
+                self._away.add(name)
                 log.warning("not reconciled: %s", error, extra={"what": name})
             else:
+                await self._is_back(name)
                 return not self._guard.passes(name)
         purse.leave(Share.LOOKS)
         return False
+
+    async def _remind(self) -> None:
+        """Tell of repositories about which GitHub has not answered for a day."""
+        now, looks = self._world.clock.now(), await self._world.store.looks()
+        away = {name: looks[name].looked_at for name in self._away if name in looks}
+        since = self._repositories.unanswered | away
+        late = {name: at for name, at in since.items() if now - at >= A_DAY}
+        await self._alerting.tell(unseen(late, now))
+
+    async def _is_back(self, name: str) -> None:
+        """What could not be written while GitHub was away is written in this pass."""
+        if name in self._away:
+            await self._world.store.ask_effects_again(self._world.clock.now(), name)
+            self._away.remove(name)
 
     async def _unpublished(self, agent: Agent, repairs: Repairs) -> None:
         """An end, a pause, or a handing over, of which GitHub does not know: its publication was

@@ -6,23 +6,30 @@ killed attempt's orphans are ended first, and the same workspace and session go 
 
 import logging
 from collections.abc import Sequence
-from typing import Final, assert_never
+from typing import assert_never
 
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.counters import fold
+from app.core.agents.deaths import (
+    MOST_OF_RUNTIMES,
+    deaths,
+    pause_after_runtime,
+    pause_after_worker,
+    too_many,
+)
 from app.core.agents.events import (
     AgentEvent,
     ClosingTool,
     Reported,
-    SegmentEnded,
+    SegmentStarted,
     Slept,
     TurnAsked,
     Waits,
     Woken,
 )
-from app.core.agents.steps import Pause, Requeue, Sleep, escalation
+from app.core.agents.lifecycle import State
+from app.core.agents.steps import Death, Pause, Requeue, Sleep, escalation
 from app.core.agents.stops import Cause, Failure, StopReason
-from app.core.breaker.clocks import deaths
 from app.core.steering.at_end import step_at_end
 from app.ports import (
     Report,
@@ -46,11 +53,6 @@ from app.services.segment.sub_agent_rows import SubAgents
 from app.services.segment.supervision import Away, CannotGoOn, Died, Ended, Result, Stop, Stopped
 from app.services.steering.look import Looking
 from app.services.world import World, segment_marker
-
-MOST_DEATHS: Final = 3
-"""Deaths of one stretch's runtime or worker after which a human decides."""
-FIRST_PAUSE_SECONDS: Final = 5.0
-"""Between the first death of a runtime and the next attempt; doubled after the second."""
 
 log = logging.getLogger("squadron.agents")
 
@@ -110,8 +112,8 @@ class Segments:
                 return
             history = [*history, *left]
         stop = fold(history).stop
-        if stop is None and deaths(history) >= MOST_DEATHS:
-            stop = self._death(history)
+        if stop is None:
+            stop = too_many(history, await world.store.cut_off_workers(), world.clock.now())
         if stop is not None:
             await self._moves.apply(agent, escalation(history, stop))
             return
@@ -144,10 +146,32 @@ class Segments:
         """Whether something keeps the agent from beginning it. The provider comes last: whoever
         may begin then is who asks it, if it is away."""
         return (
-            await self._braking.hold_back(agent_id, segment)
+            await self._rests(agent_id, segment)
+            or await self._braking.hold_back(agent_id, segment)
             or await self._room.hold_up(agent_id, segment)
             or await self._providers.hold_up(agent_id, segment)
         )
+
+    async def _rests(self, agent_id: AgentId, segment: int) -> bool:
+        """Whether workers have died under the agent again and again: then it goes on after a pause.
+        The worker that ran it is gone, or somebody else would not be told to run it."""
+        world = self._world
+        agent = await world.store.agent(agent_id)
+        if agent is None or agent.state is not State.ACTIVE or agent.segment != segment:
+            return False
+        history, now = await world.store.log(agent_id), world.clock.now()
+        begin = SegmentStarted(at=now, segment=segment, attempt=0, worker=world.worker)
+        pause = pause_after_worker(history, begin, await world.store.cut_off_workers())
+        if not pause:
+            return False
+        step = Requeue(
+            "its worker died",
+            died=Death.WORKER,
+            ended_at=fold(history).clock,
+            pause_seconds=pause,
+        )
+        await self._moves.apply(agent, step)
+        return True
 
     async def _close(self, agent: Agent, gate: BreakerGate, result: Result) -> None:
         match result:
@@ -211,27 +235,17 @@ class Segments:
 
     async def _died(self, agent: Agent, reason: str) -> None:
         """Give the slot back, try again later; after the last death the next start escalates."""
-        before = deaths(await self._world.store.log(agent.id))
-        is_last = before + 1 >= MOST_DEATHS
-        pause_seconds = 0.0 if is_last else FIRST_PAUSE_SECONDS * 2**before
+        history = await self._world.store.log(agent.id)
         log.warning(
             "the runtime died (%d of %d): %s",
-            before + 1,
-            MOST_DEATHS,
+            deaths(history).of_runtimes + 1,
+            MOST_OF_RUNTIMES,
             reason,
             extra={"agent": str(agent.id), "segment": agent.segment},
         )
-        step = Requeue(reason, died=True, pause_seconds=pause_seconds)
+        pause_seconds = pause_after_runtime(history)
+        step = Requeue(reason, died=Death.RUNTIME, pause_seconds=pause_seconds)
         await self._moves.apply(agent, step)
-
-    def _death(self, history: Sequence[AgentEvent]) -> Failure:
-        said = [e.why for e in history if isinstance(e, SegmentEnded) and e.died]
-        last = f" Its last words: {said[-1]}" if said else ""
-        return Failure(
-            cause=Cause.RUNTIME_DIED,
-            at=self._world.clock.now(),
-            reason=f"The runtime or its worker died {MOST_DEATHS} times in a row.{last}",
-        )
 
 
 def _unanswered_report(

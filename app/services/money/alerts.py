@@ -1,11 +1,13 @@
 """Alerts: found out from the database at each reconciliation, each told by one process once."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from app.core.agents.agent import Agent
 from app.core.agents.lifecycle import State
 from app.core.budgets.ledger import Spent
 from app.core.budgets.rates import Allowed
+from app.core.effects.retry import failing_since
 from app.core.money import usd
 from app.core.words import alerts
 from app.core.words.alerts import Alert
@@ -31,6 +33,14 @@ class Alerting:
         await self.tell(alerts.spending(spent, bounds.cost_usd_per_hour, now))
         await self.tell(alerts.trips(tripped, bounds.trips_per_hour, now))
         await self.tell(alerts.warnings(await world.store.warnings(since), now))
+        await self.tell(alerts.unwritten(await self._unwritten(now - alerts.A_DAY), now))
+
+    async def _unwritten(self, before: datetime) -> Sequence[tuple[str, datetime]]:
+        found = [
+            (f"the {effect.name.replace('_', ' ')} of {agent}", failing_since(effect))
+            for agent, effect in await self._world.store.failing_effects()
+        ]
+        return [(what, since) for what, since in found if since is not None and since <= before]
 
     async def of_spending(self, agent: Agent, spent: Spent) -> None:
         """What an agent's spending did to its grant, and to the budgets that count it."""

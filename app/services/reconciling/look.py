@@ -36,6 +36,8 @@ class Place:
     """Not heard yet, oldest first."""
     reviewed: dict[str, datetime] = field(default_factory=dict)
     """Pull requests of which these hold what was said in reviews, and as of when."""
+    is_answered: bool = True
+    """Whether GitHub has answered all that was asked."""
     is_whole: bool = True
     """Whether all was dealt with; else the next look begins where this one did."""
 

@@ -45,7 +45,8 @@ SEEN_AGAIN: Final = 3
 NEW_WITHIN: Final = timedelta(minutes=10)
 """What was written before a repository was seen for the first time is not meant for us."""
 BLIND_FOR: Final = timedelta(hours=1)
-"""So long the clocks of those that wait stand still where GitHub does not tell all."""
+"""So long the clocks of those that wait stand still where we have not asked for all. Where GitHub
+does not answer, they stand still for as long as that lasts."""
 
 log = logging.getLogger("squadron.reconcile")
 
@@ -73,6 +74,8 @@ class RepositoryLooks:
         self._guard = guard
         self._settled = Settled(world.clock)
         self._blind_since: dict[str, datetime] = {}
+        self.unanswered: dict[str, datetime] = {}
+        """Since when GitHub does not answer all that is asked about a repository."""
         self._asking = Asking(world, starting, self._settled)
 
     def forget(self) -> None:
@@ -125,7 +128,11 @@ class RepositoryLooks:
             self._blind_since.pop(here, None)
             for name, at in place.reviewed.items():
                 self._settled.note(name, at)
-        if place.is_whole or self._is_blind_for_long(here):
+        if place.is_answered:
+            self.unanswered.pop(here, None)
+        else:
+            self.unanswered.setdefault(here, self._world.clock.now())
+        if place.is_whole or (place.is_answered and self._is_blind_for_long(here)):
             await self._clocks(place)
         await self._world.store.save_look(here, self._seen(place, before, threads, said))
 
@@ -193,7 +200,8 @@ class RepositoryLooks:
             raise
         except GitHubFailed as error:
             # What GitHub refuses it will refuse again: the next full look is soon enough.
-            place.is_whole = place.is_whole and isinstance(error, Refused)
+            if not isinstance(error, Refused):
+                place.is_whole, place.is_answered = False, False
             where = {"repository": place.repository.full_name, "what": what}
             log.warning("not reconciled: %s", error, extra=where)
 
@@ -257,8 +265,8 @@ class RepositoryLooks:
         return known
 
     def _is_blind_for_long(self, repository: str) -> bool:
-        """Whether something there, which GitHub fails to tell whenever it is asked, would keep
-        who waits from ever being late."""
+        """Whether something there, for which each pass has nothing left, would keep who waits from
+        ever being late."""
         now = self._world.clock.now()
         return now - self._blind_since.setdefault(repository, now) > BLIND_FOR
 

@@ -227,6 +227,11 @@ class BreakerGate:
     async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
         """Record how an allowed tool ended; a test run also by its outcome."""
         running = self._running.pop(call.id, _Running(None, False))
+        if result.is_cut_off:
+            cut_off = ToolEnded(at=self._clock.now(), call=call.id, ok=False, cut_off=True)
+            async with self._in_turn:
+                await self.note(cut_off)
+            return
         suite = running.suite
         outcome = outcome_of(suite, result.exit_code, result.output) if suite else None
         passed = outcome in (None, Outcome.PASSED)

@@ -16,9 +16,7 @@ from app.adapters.runtimes.granted import Granted
 from app.adapters.runtimes.serving import TASK
 from app.core.agents.events import ToolKind
 from app.core.breaker.verdict import Answer, Verdict
-from app.ports import Gate, ModelRequest, ModelUsage, ToolCall, ToolResult
-
-CANCELLED = ToolResult(ok=False, exit_code=None, output="(cancelled)")
+from app.ports import CUT_OFF, Gate, ModelRequest, ModelUsage, ToolCall, ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +150,7 @@ class Turn:
     async def is_over(self) -> None:
         """Nothing runs any more: what the CLI has not told the end of was cancelled."""
         for call_id in list(self.running):
-            await self.ended(call_id, CANCELLED)
+            await self.ended(call_id, CUT_OFF)
 
     def _call(self, tool: str, args: Mapping[str, object], call_id: str) -> ToolCall:
         own = own_name(tool)

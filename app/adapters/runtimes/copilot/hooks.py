@@ -19,7 +19,7 @@ from app.adapters.runtimes.gate import ClosedGate, GateBroken
 from app.adapters.runtimes.granted import Granted, key_of
 from app.adapters.runtimes.serving import TASK, Task
 from app.core.breaker.verdict import Answer
-from app.ports import ToolCall, ToolResult
+from app.ports import CUT_OFF, ToolCall, ToolResult
 
 _ID_BYTES: Final = 8
 _OVER: Final = "The turn is over; nothing runs any more."
@@ -91,8 +91,7 @@ class Hooks:
         self._running.clear()
         for call in left:
             with suppress(GateBroken):  # the turn ends, whatever the gate says to it
-                cancelled = ToolResult(ok=False, exit_code=None, output="(cancelled)")
-                await self._gate.after_tool(call, cancelled)
+                await self._gate.after_tool(call, CUT_OFF)
 
     async def _decided(self, given: Mapping[str, Any]) -> Decision:
         name, args = str(given["toolName"]), given.get("toolArgs")
@@ -110,8 +109,7 @@ class Hooks:
         )
         verdict = await self._gate.before_tool(call)
         if verdict.allowed and self.is_ending:  # stopped while the gate was thinking
-            cancelled = ToolResult(ok=False, exit_code=None, output="(cancelled)")
-            await self._gate.after_tool(call, cancelled)
+            await self._gate.after_tool(call, CUT_OFF)
             return _deny(_OVER)
         if not verdict.allowed:
             self._fruitless()

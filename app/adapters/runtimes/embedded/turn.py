@@ -33,6 +33,7 @@ from app.adapters.runtimes.gate import ClosedGate, GateBroken
 from app.core.agents.events import Phase
 from app.core.breaker.verdict import Answer, Verdict
 from app.ports import (
+    CUT_OFF,
     Halted,
     Idle,
     ModelRequest,
@@ -236,9 +237,8 @@ class Turn:
         try:
             result = await self._desk.tools.run(part)
         except asyncio.CancelledError:
-            cancelled = ToolResult(ok=False, exit_code=None, output="(cancelled)")
             with suppress(GateBroken):  # the session ends, whatever the gate says to it
-                await self._desk.gate.after_tool(call, cancelled)
+                await self._desk.gate.after_tool(call, CUT_OFF)
             raise
         try:
             await self._desk.gate.after_tool(call, result)

@@ -1,0 +1,72 @@
+"""What GitHub does not take is asked for until it does, and holds up nothing else (promise 11)."""
+
+import pytest
+
+from app.core.agents.agent import EffectName, EffectState
+from tests.stories.happening import ASKS, FIXES, STOPPED
+from tests.support.people import REPOSITORY, Task, repository
+from tests.twins.story import Story, story
+
+PLACES = {REPOSITORY: repository({"fixer": {}, "stopper": {"max_tool_calls": 1}})}
+ISSUES = f"/repos/{REPOSITORY}/issues$"
+
+
+def effect(squad: Story, task: Task, name: EffectName) -> EffectState:
+    found = squad.run(squad.service.store.effects(squad.agent(task).id))
+    return found[name].state
+
+
+def test_what_could_not_be_written_for_two_days_is_written_as_soon_as_it_can_be() -> None:
+    with story(PLACES) as squad:
+        with squad.trouble(kind="error", method="POST|PATCH"):
+            task = squad.give("stopper", "The answer is wrong", *FIXES)
+            for _ in range(50):
+                squad.passes(hours=1)
+            assert squad.states(task) == [STOPPED]
+            assert not squad.needs_human(task)
+            assert len(squad.alerts("unwritten")) == 2, "once a day"
+        squad.passes(hours=1)
+        squad.stopped(task)
+
+
+def test_what_could_not_be_written_in_an_outage_is_written_in_the_first_pass_after_it() -> None:
+    with story(PLACES) as squad:
+        task = squad.give("stopper", "The answer is wrong", *ASKS)
+        with squad.trouble(kind="error"):
+            squad.comment(task, "/squadron stop")
+            for _ in range(12):
+                squad.passes(hours=1)
+        squad.passes(seconds=61)
+        assert "cancelled" in [check["conclusion"] for check in squad.checks(task)]
+
+
+def test_a_limit_on_the_check_does_not_hold_the_needs_human_issue_back() -> None:
+    with story(PLACES) as squad:
+        limit = {"kind": "secondary_limit", "retry_after": 60}
+        with squad.trouble(path="/check-runs", method="POST|PATCH", **limit):
+            task = squad.give("stopper", "The answer is wrong", *FIXES)
+            squad.passes(seconds=70)
+            assert squad.needs_human(task), "told after the wait that GitHub asks for"
+            assert effect(squad, task, EffectName.CHECK) is EffectState.WANTED
+        squad.passes(minutes=5)
+        squad.stopped(task)
+
+
+@pytest.mark.parametrize("how", ["a day goes by", "the service starts", "a permission is given"])
+def test_what_github_refuses_is_asked_for_again(how: str) -> None:
+    with story(PLACES) as squad:
+        refusal = {"kind": "error", "status": 403, "method": "POST", "path": ISSUES}
+        with squad.trouble(**refusal):
+            task = squad.give("stopper", "The answer is wrong", *FIXES)
+            for _ in range(60):
+                squad.passes(hours=1)
+            assert effect(squad, task, EffectName.ISSUE) is EffectState.REFUSED
+        if how == "a day goes by":
+            squad.passes(hours=24)
+        elif how == "the service starts":
+            squad.stop()
+            squad.start()
+        else:
+            squad.orders("installation", action="new_permissions_accepted")
+        squad.settle()
+        squad.stopped(task)
