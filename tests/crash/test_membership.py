@@ -93,7 +93,7 @@ def shift(directory: Path, database_url: str | None) -> Iterator[Shift]:
 
 
 def test_a_second_start_on_one_data_directory_is_refused(tmp_path: Path) -> None:
-    """`facts/engine.md` section 4."""
+    """Two would run the same work."""
     with shift(tmp_path, None) as team:
         [member] = team.here.members
         exit_code, words = member.start_twin()
@@ -106,7 +106,8 @@ def test_a_second_start_on_one_data_directory_is_refused(tmp_path: Path) -> None
 def test_a_process_that_lost_its_membership_ends_itself_and_another_takes_over(
     tmp_path: Path,
 ) -> None:
-    """docs/design.md, Shape; without the fence no run finished (`facts/engine.md` section 4)."""
+    """Tried without the fence, no run finished: two took it from each other. Under its agent that
+    is no death: the next process there tells the database so."""
     with own_postgresql_database() as url, shift(tmp_path, url) as team:
         team.open(1)
         [agent] = team.until_waiting(1)
@@ -127,6 +128,9 @@ def test_a_process_that_lost_its_membership_ends_itself_and_another_takes_over(
         team.until_handed_over(1)
         lost.start()
         lost.until_ready()
+        with psycopg.connect(url) as connection:
+            cut_off = connection.execute("SELECT worker FROM sq_cut_off").fetchall()
+        assert cut_off == [(agent.worker,)]
 
 
 def _cut_membership(url: str, worker: str) -> None:

@@ -1,11 +1,15 @@
 """What GitHub does not take is asked for until it does, and holds up nothing else (promise 11)."""
 
+from datetime import datetime, timedelta
+
 import pytest
 
 from app.core.agents.agent import EffectName, EffectState
-from tests.stories.happening import ASKS, FIXES, STOPPED
+from app.core.agents.lifecycle import State
+from tests.stories.happening import FIXES, STOPPED
 from tests.support.people import REPOSITORY, Task, repository
-from tests.twins.story import Story, story
+from tests.support.steps import waits_for
+from tests.twins.story import PASS_SECONDS, Story, story
 
 PLACES = {REPOSITORY: repository({"fixer": {}, "stopper": {"max_tool_calls": 1}})}
 ISSUES = f"/repos/{REPOSITORY}/issues$"
@@ -31,13 +35,35 @@ def test_what_could_not_be_written_for_two_days_is_written_as_soon_as_it_can_be(
 
 def test_what_could_not_be_written_in_an_outage_is_written_in_the_first_pass_after_it() -> None:
     with story(PLACES) as squad:
-        task = squad.give("stopper", "The answer is wrong", *ASKS)
+        waits = waits_for(squad.directory / "go", look_seconds=5)
+        task = squad.issue("The answer is wrong", waits, *FIXES).by("stopper")
+        squad.label(task, "squadron:stopper")
+        squad.goes_on_for(400)
+        assert squad.state(task) == (State.ACTIVE, None)
         with squad.trouble(kind="error"):
-            squad.comment(task, "/squadron stop")
+            (squad.directory / "go").touch()
+            squad.passes(minutes=1)
+            assert squad.states(task) == [STOPPED]
             for _ in range(12):
                 squad.passes(hours=1)
-        squad.passes(seconds=61)
-        assert "cancelled" in [check["conclusion"] for check in squad.checks(task)]
+            assert effect(squad, task, EffectName.ISSUE) is EffectState.WANTED
+        squad.passes(seconds=PASS_SECONDS + 1)
+        squad.stopped(task)
+
+
+def test_a_check_that_github_cannot_write_holds_nothing_else_up() -> None:
+    """Not even for the first time: what does not need it is written in the same breath."""
+    with story(PLACES) as squad:
+        with squad.trouble(kind="error", path="/check-runs", method="POST|PATCH"):
+            task = squad.issue("The answer is wrong", *FIXES).by("stopper")
+            squad.label(task, "squadron:stopper")
+            squad.settle()
+            [issue] = squad.needs_human(task)
+            late = datetime.fromisoformat(issue["created_at"]) - squad.agent(task).updated_at
+            assert late <= timedelta(seconds=1), "before any second try"
+            assert "Circuit breaker" in squad.comments(task)[0]
+        squad.passes(minutes=5)
+        squad.stopped(task)
 
 
 def test_a_limit_on_the_check_does_not_hold_the_needs_human_issue_back() -> None:
