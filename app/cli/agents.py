@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Annotated, Final
 
 import typer
@@ -17,7 +17,7 @@ from app.cli.failing import fail
 from app.cli.registry import AsJson, agent_called, answered, open_registry, opened
 from app.cli.terminal import cell, say
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
-from app.core.agents.events import AgentEvent, Decided
+from app.core.agents.events import AgentEvent, Decided, HeldUp
 from app.core.breaker.verdict import figure
 from app.core.rules.brakes import Brake
 from app.core.steering.next_step import why_it_stays
@@ -60,7 +60,7 @@ def agents(as_json: AsJson = False) -> None:
         return
     named = [_name(each.report.agent) for each in shown.agents]
     table, longest = _table(
-        "agent", named, "state", "limits", "stopped by, and what GitHub refuses"
+        "agent", named, "state", "limits", "stopped or held up by, and what GitHub refuses"
     )
     for name, each in zip(named, shown.agents, strict=True):
         view = each.report
@@ -70,6 +70,8 @@ def agents(as_json: AsJson = False) -> None:
         )
         stop = view.agent.stop
         notes = [stop.reason] if stop else []
+        if view.held_up is not None:
+            notes.append(_held_up_words(view.held_up, view.agent.retry_at))
         notes += refused_words(each.effects)
         table.add_row(*map(cell, (name, waits_words(view.agent), uses, "\n".join(notes))))
     _print(table, longest)
@@ -83,6 +85,12 @@ def agents(as_json: AsJson = False) -> None:
         say(_pass_words(shown.last_pass))
         for what, kind in shown.last_pass.failed.items():
             say(f"It failed at {quoted(what, 200)} ({kind}); the log says more.")
+
+
+def _held_up_words(told: HeldUp, retry_at: datetime | None) -> str:
+    if retry_at is None:
+        return told.why
+    return f"{told.why} It looks again at {retry_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC."
 
 
 def _pass_words(done: Pass) -> str:

@@ -113,7 +113,7 @@ from app.ports.store import (
     TakenBack,
     Written,
 )
-from app.ports.workspace import Checkout, CheckoutOrder, Workspace, WorkspaceFailed
+from app.ports.workspace import Checkout, CheckoutOrder, GitAway, Workspace, WorkspaceFailed
 
 __all__ = [
     "CUT_OFF",
@@ -141,6 +141,7 @@ __all__ = [
     "FreeMiB",
     "Funding",
     "Gate",
+    "GitAway",
     "GitHub",
     "GitHubFailed",
     "Halted",

@@ -87,6 +87,8 @@ class Listed:
     tips: Mapping[str, str]
     """By full name: changes whenever somebody pushes to the repository, or another branch becomes
     the default one. To the second, as GitHub tells it."""
+    archived: frozenset[str]
+    """By full name: nothing can be written there."""
     unlisted: Mapping[int, GitHubFailed]
     """Installations whose repositories GitHub did not list, and why: about these nothing is
     known."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from app.core.agents.agent import Agent, AgentId, Assignment, Effect, EffectName
-from app.core.agents.events import AgentEvent, Kept
+from app.core.agents.events import AgentEvent, HandedOver, Kept
 from app.core.agents.lifecycle import State
 from app.core.agents.transition import Transition
 from app.core.agents.work import Work
@@ -491,10 +491,13 @@ class Store(Protocol):
         ...
 
     async def note_kept(self, agent: Agent, kept: Kept) -> None:
-        """Append what was pushed of a final agent after its end, and remember the head."""
+        """Append what was pushed after a segment's end, and remember the head; nothing of an agent
+        that has gone on since it was seen so."""
         ...
 
-    async def note_pull_request(self, agent: AgentId, number: int) -> None: ...
+    async def note_handed_over(self, agent: Agent, told: HandedOver) -> None:
+        """Append that the agent has a pull request, and remember its number."""
+        ...
 
     async def effects(self, agent: AgentId) -> Mapping[EffectName, Effect]: ...
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from app.core.agents.work import KeptWork
 from app.ports.blame import Blame, PortFailed
@@ -12,7 +12,14 @@ from app.ports.github import Repository
 class WorkspaceFailed(PortFailed):
     """git or the file system refused."""
 
-    blame = Blame.MACHINE
+    blame: ClassVar[Blame] = Blame.MACHINE
+
+
+class GitAway(WorkspaceFailed):
+    """GitHub's git does not answer, or gives no token now: the same may well succeed later. What
+    was pushed may or may not have arrived."""
+
+    blame = Blame.GITHUB
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """From the failures of the GitHub port to the values that decisions about retries are made of."""
 
+from app.core.agents.held_up import GitHubAway
 from app.core.effects import retry
-from app.ports import GitHubFailed, NoAccess, RateLimited, Refused
+from app.ports import GitAway, GitHubFailed, NoAccess, PortFailed, RateLimited, Refused
 
 
 def failure_of(error: GitHubFailed) -> retry.FailedCall:
@@ -16,6 +17,20 @@ def failure_of(error: GitHubFailed) -> retry.FailedCall:
             return retry.Refused(str(error))
         case _:
             return retry.Unreachable(str(error))
+
+
+def github_away(error: PortFailed) -> GitHubAway | None:
+    """That GitHub, or its git, cannot be asked now, if that is what failed."""
+    cause = error.__cause__ if isinstance(error, GitAway) else error
+    match cause:
+        case RateLimited(resets_at=resets_at):
+            return GitHubAway(str(error), resets_at)
+        case Refused():
+            return None
+        case GitHubFailed():
+            return GitHubAway(str(error))
+        case _:
+            return GitHubAway(str(error)) if isinstance(error, GitAway) else None
 
 
 def no_access(error: BaseException) -> str | None:

@@ -53,6 +53,7 @@ from app.services.starting.trust import Trusting
 from app.services.steering.access import Access
 from app.services.steering.feedback import Feedback
 from app.services.steering.look import Looking
+from app.services.steering.missing import Missing
 from app.services.steering.ownership import Overriding
 from app.services.world import World
 
@@ -91,6 +92,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     starting = Starting(world, plans=plans, money=money, trusting=trusting, moving=moving)
 
     # Steering: what GitHub's state says about an agent that is there
+    missing = Missing(world.clock)
     looking = Looking(
         world,
         moves=moves,
@@ -98,6 +100,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         braking=braking,
         ownership=Overriding(world, plans=plans, starting=starting),
         feedback=Feedback(world, starting=starting),
+        missing=missing,
     )
     access = Access(world, looking=looking, guard=guard)
 
@@ -136,6 +139,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         world,
         starting=starting,
         looking=looking,
+        missing=missing,
         needs_human=needs_human,
         commanding=commanding,
         hearing=hearing,
@@ -145,6 +149,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     repositories = RepositoryLooks(
         world,
         looking=looking,
+        missing=missing,
         starting=starting,
         plans=plans,
         config_trouble=config_trouble,

@@ -6,10 +6,12 @@ from typing import Final
 
 import pytest
 
+from app.core.agents.held_up import GitHubAway
 from app.core.agents.stops import Cause
 from app.core.rules.outages import ProviderFailure
 from app.ports import (
     Blame,
+    GitAway,
     KeptSetupFailed,
     ModelUnusable,
     NoAccess,
@@ -25,7 +27,7 @@ from app.ports import (
     Unreadable,
     WorkspaceFailed,
 )
-from app.services.segment.supervision import Away, CannotGoOn, Died, Result, follows_from
+from app.services.segment.supervision import CannotGoOn, Died, ModelAway, Result, follows_from
 
 NOON: Final = datetime(2026, 5, 4, 12, tzinfo=UTC)
 AWAY: Final = ProviderFailure("openai", "It does not answer.")
@@ -33,16 +35,17 @@ FAILURES: Final[tuple[tuple[PortFailed, Blame, Result], ...]] = (
     (ModelUnusable("m"), Blame.CONFIGURATION, CannotGoOn(Cause.MODEL_FAILED, "m")),
     (RuntimeMissing("r"), Blame.MACHINE, CannotGoOn(Cause.RUNTIME_MISSING, "r")),
     (SessionDamaged("s"), Blame.MACHINE, CannotGoOn(Cause.SESSION_DAMAGED, "s")),
-    (NoProvider(AWAY), Blame.PROVIDER, Away(AWAY)),
+    (NoProvider(AWAY), Blame.PROVIDER, ModelAway(AWAY)),
     (NoAccess("n"), Blame.PEOPLE, CannotGoOn(Cause.NO_ACCESS, "n")),
     (
         WorkspaceFailed("w"),
         Blame.MACHINE,
         CannotGoOn(Cause.WORKSPACE_FAILED, "The default branch could not be read: w"),
     ),
-    (Unreachable("u"), Blame.GITHUB, Died("u")),
-    (RateLimited("l", NOON), Blame.GITHUB, Died("l")),
-    (Paced("p", NOON), Blame.GITHUB, Died("p")),
+    (GitAway("g"), Blame.GITHUB, GitHubAway("g")),
+    (Unreachable("u"), Blame.GITHUB, GitHubAway("u")),
+    (RateLimited("l", NOON), Blame.GITHUB, GitHubAway("l", NOON)),
+    (Paced("p", NOON), Blame.GITHUB, GitHubAway("p", NOON)),
     (Refused("f", 422), Blame.GITHUB, Died("f")),
     (
         Unreadable("config.yaml", "is too large"),
@@ -65,6 +68,12 @@ def test_a_workspace_that_could_not_be_pushed_for_want_of_access_waits_for_it() 
     error = WorkspaceFailed("The push failed.")
     error.__cause__ = NoAccess("The App was taken out.")
     assert follows_from(error) == CannotGoOn(Cause.NO_ACCESS, "The App was taken out.")
+
+
+def test_git_that_has_no_token_waits_for_as_long_as_github_says() -> None:
+    error = GitAway("There is no token.")
+    error.__cause__ = RateLimited("Slowly.", NOON)
+    assert follows_from(error) == GitHubAway("There is no token.", NOON)
 
 
 def test_only_a_model_that_cannot_be_had_is_the_models_failure() -> None:

@@ -39,7 +39,8 @@ class Story:
 
     async def becomes(self, state: State, waits: Waits | None = None) -> None:
         """The agent's state changes, and its check is written."""
-        self.agent = replace(self.agent, state=state, waits_for=waits)
+        pull = 7 if waits is Waits.REVIEW else self.agent.pull_request
+        self.agent = replace(self.agent, state=state, waits_for=waits, pull_request=pull)
         await self.writes()
 
     async def writes(self) -> None:

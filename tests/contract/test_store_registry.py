@@ -10,6 +10,7 @@ from app.core.agents.agent import Agent, AgentId, Task
 from app.core.agents.events import (
     Created,
     Finished,
+    HandedOver,
     Kept,
     ModelCalled,
     SegmentEnded,
@@ -339,10 +340,28 @@ async def test_notes_change_only_what_they_name(world: World) -> None:
     active = await world.an_active()
     await world.store.note_head(active.id, "a" * 40, "b" * 40)
     await world.store.note_head(active.id, None, "c" * 40)
-    await world.store.note_pull_request(active.id, 5)
-    assert await world.store.agent(active.id) == replace(
-        active, base_sha="a" * 40, sha="c" * 40, pull_request=5
-    )
+    assert await world.store.agent(active.id) == replace(active, base_sha="a" * 40, sha="c" * 40)
+
+
+async def test_what_came_to_github_after_a_segment_is_noted_of_who_has_not_gone_on(
+    world: World,
+) -> None:
+    """The log of a running segment is the segment's own; a pull request is never forgotten."""
+    active = await world.an_active()
+    asleep = await sleep(world, active)
+    assert asleep is not None
+    kept = Kept(at=later(20), sha="d" * 40, pushed=True, problem="")
+    told = HandedOver(at=later(20), pull_request=5)
+    await world.store.note_kept(asleep, kept)
+    await world.store.note_handed_over(asleep, told)
+    assert (await world.store.log(active.id))[-2:] == [kept, told]
+    noted = await world.store.agent(active.id)
+    assert noted == replace(asleep, sha="d" * 40, pull_request=5)
+
+    await world.store.note_kept(active, replace(kept, sha="e" * 40))
+    await world.store.note_handed_over(active, replace(told, pull_request=6))
+    assert (await world.store.log(active.id))[-2:] == [kept, told]
+    assert await world.store.agent(active.id) == replace(noted, pull_request=6)
 
 
 async def test_agents_are_found_by_place_and_state_oldest_first(world: World) -> None:

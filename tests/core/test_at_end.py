@@ -48,7 +48,23 @@ DONE = ReportedComplete("All done.")
         ),
         (
             replace(PUSHED, is_pushed=False, problem="GitHub refused it."),
+            Sleep(Waits.REVIEW, "handed over", summary="All done."),
+        ),
+        (
+            replace(PUSHED, is_pushed=False, problem="GitHub is away.", is_away=True),
+            Sleep(Waits.REVIEW, "handed over", summary="All done."),
+        ),
+        (
+            KeptWork("a" * 40, False, "GitHub is away.", is_away=True),
+            Finish("All done.", "All done.", segment_ended="nothing to change"),
+        ),
+        (
+            KeptWork("a" * 40, False, "GitHub refused it."),
             Sleep(Waits.ANSWER, "Done, but GitHub refused it.", summary="All done."),
+        ),
+        (
+            KeptWork(None, False, "The disk is away.", is_away=True),
+            Sleep(Waits.ANSWER, "Done, but The disk is away.", summary="All done."),
         ),
         (
             replace(PUSHED, has_changes=False, problem="`.github/` was withheld."),

@@ -91,8 +91,8 @@ def test_waiting_under_a_brake_does_not_count() -> None:
     assert overdue(sleeper, counters, now - timedelta(seconds=1), hour) is None
     reviewed = agent(State.SLEEPING, waits_for=Waits.REVIEW, limits=limits)
     since = reviewed.updated_at + timedelta(seconds=3_700)
-    assert review_is_over(reviewed, since, hour)
-    assert not review_is_over(reviewed, since - timedelta(seconds=1), hour)
+    assert review_is_over(reviewed, (), since, hour)
+    assert not review_is_over(reviewed, (), since - timedelta(seconds=1), hour)
 
 
 def test_what_holds_an_agent_is_what_its_log_said_last() -> None:

@@ -9,6 +9,7 @@ import pytest
 from app.core.agents.counters import Counters, fold
 from app.core.agents.events import (
     AgentEvent,
+    HandedOver,
     LostAccess,
     Passed,
     Raised,
@@ -138,7 +139,12 @@ def test_a_clock_that_was_set_back_makes_nobody_overdue() -> None:
 def test_a_review_is_waited_for_up_to_its_own_bound(seconds: float, is_over: bool) -> None:
     limits = Limits(max_review_wait=60)
     row = agent(State.SLEEPING, waits_for=Waits.REVIEW, limits=limits)
-    assert review_is_over(row, after_seconds(seconds)) is is_over
+    assert review_is_over(row, (), after_seconds(seconds)) is is_over
+    late = (HandedOver(at=row.updated_at + timedelta(seconds=30), pull_request=7),)
+    assert not review_is_over(row, late, after_seconds(seconds))
+    assert review_is_over(row, late, after_seconds(seconds + 30)) is is_over
+    early = (HandedOver(at=row.updated_at - timedelta(seconds=30), pull_request=7),)
+    assert review_is_over(row, early, after_seconds(seconds)) is is_over
 
 
 @pytest.mark.parametrize(
@@ -151,7 +157,7 @@ def test_a_review_is_waited_for_up_to_its_own_bound(seconds: float, is_over: boo
     ],
 )
 def test_only_a_review_can_be_over(state: State, waits_for: Waits) -> None:
-    assert not review_is_over(agent(state, waits_for=waits_for), after_seconds(10**8))
+    assert not review_is_over(agent(state, waits_for=waits_for), (), after_seconds(10**8))
 
 
 @pytest.mark.parametrize(("at", "left"), [(0, 100.0), (99.5, 0.5), (100, 0.0), (500, 0.0)])

@@ -11,11 +11,13 @@ from app.core.agents.lifecycle import State
 from app.core.agents.stops import Cause
 from app.core.effects.retry import FAILING_SINCE
 from app.core.effects.wanted import (
+    NEEDS,
     check_conclusion,
     escalation_marker,
     escalation_sign,
     in_turn,
     is_urgent,
+    lets_on,
     marker,
     may_edit,
     original_of,
@@ -32,22 +34,25 @@ CHECKS = """
     ACTIVE    -        -
     SLEEPING  blocker  -
     SLEEPING  answer   -
-    SLEEPING  review   success
+    SLEEPING  review   -
+    SLEEPING  review   success  #7
     PAUSED    raise    action_required
     COMPLETED -        success
     ESCALATED -        failure
     CANCELLED -        cancelled
 """
-"""EXAMPLES, "Checks": state, what it waits for, how the check ends."""
+"""State, what it waits for, how the check ends, its pull request if it has one."""
 
 
 @pytest.mark.parametrize(
     "row", [line.split() for line in CHECKS.strip().splitlines()], ids=" ".join
 )
 def test_the_check_says_what_the_table_says(row: list[str]) -> None:
-    state, waits_for, conclusion = row
+    state, waits_for, conclusion, *pulls = row
     waits = None if waits_for == "-" else Waits(waits_for)
-    shown = check_conclusion(agent(State(state), waits_for=waits))
+    pull_request = int(pulls[0].removeprefix("#")) if pulls else None
+    one = replace(agent(State(state), waits_for=waits), pull_request=pull_request)
+    shown = check_conclusion(one)
     assert shown == (None if conclusion == "-" else conclusion)
 
 
@@ -61,9 +66,14 @@ def test_work_that_was_taken_away_is_kept_before_anything_says_so() -> None:
     assert wanted(agent(State.CANCELLED)) == (WORK, CHECK, COMMENT)
 
 
-def test_a_hand_over_opens_the_pull_request_first() -> None:
+def test_a_hand_over_opens_the_pull_request_of_what_is_pushed() -> None:
     asleep = agent(State.SLEEPING, waits_for=Waits.REVIEW)
-    assert wanted(asleep) == (PULL_REQUEST, CHECK, COMMENT)
+    assert wanted(asleep) == (WORK, PULL_REQUEST, CHECK, COMMENT)
+    assert NEEDS[PULL_REQUEST] == {WORK}
+    assert not lets_on(Effect(WORK, EffectState.REFUSED))
+    assert lets_on(Effect(WORK, EffectState.DONE))
+    assert lets_on(Effect(REVIEW, EffectState.REFUSED))
+    assert not lets_on(Effect(REVIEW))
 
 
 def failing(name: EffectName) -> Effect:
@@ -80,18 +90,20 @@ def test_what_fails_holds_up_nothing_that_does_not_need_it() -> None:
 
 def test_what_others_need_is_tried_before_them_whatever_it_does() -> None:
     asleep = agent(State.SLEEPING, waits_for=Waits.REVIEW)
-    late = {name: failing(name) for name in (PULL_REQUEST, CHECK)}
-    assert in_turn(asleep, late) == (PULL_REQUEST, COMMENT, CHECK)
+    late = {name: failing(name) for name in (WORK, PULL_REQUEST, CHECK)}
+    assert in_turn(asleep, late) == (WORK, PULL_REQUEST, COMMENT, CHECK)
 
 
 @pytest.mark.parametrize("state", sorted(set(State) - {State.ESCALATED, State.CANCELLED}))
 @pytest.mark.parametrize("waits_for", [None, Waits.BLOCKER, Waits.ANSWER])
 def test_every_other_state_has_a_check_and_a_comment(state: State, waits_for: Waits | None) -> None:
-    assert wanted(agent(state, waits_for=waits_for)) == (CHECK, COMMENT)
+    """While a segment runs, it is the segment that pushes."""
+    work = () if state in (State.ACTIVE, State.STOPPING) else (WORK,)
+    assert wanted(agent(state, waits_for=waits_for)) == (*work, CHECK, COMMENT)
 
 
 def test_a_review_is_only_waited_for_in_one_state() -> None:
-    assert wanted(agent(State.COMPLETED, waits_for=Waits.REVIEW)) == (CHECK, COMMENT)
+    assert wanted(agent(State.COMPLETED, waits_for=Waits.REVIEW)) == (WORK, CHECK, COMMENT)
     assert check_conclusion(agent(State.ACTIVE, waits_for=Waits.REVIEW)) is None
 
 

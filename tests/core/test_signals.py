@@ -178,8 +178,8 @@ DELIVERIES: list[tuple[str, dict[str, object], Signal | None]] = [
         ),
     ),
     ("issues", payload("closed", issue=ISSUE), IssueClosed(issue=12, **WHERE)),
-    ("issues", payload("deleted", issue=ISSUE), IssueClosed(issue=12, **WHERE)),
-    ("issues", payload("transferred", issue=ISSUE), IssueClosed(issue=12, **WHERE)),
+    ("issues", payload("deleted", issue=ISSUE), IssueClosed(issue=12, is_gone=True, **WHERE)),
+    ("issues", payload("transferred", issue=ISSUE), IssueClosed(issue=12, is_gone=True, **WHERE)),
     (
         "issue_comment",
         payload("created", issue=ISSUE, comment={"id": 5, "body": "Go on."}),

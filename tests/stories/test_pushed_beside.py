@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.scripted.script import Answer
 from tests.stories.happening import AT_REVIEW, FIXES, STOPPED
@@ -75,7 +74,7 @@ def test_what_cannot_be_pushed_is_not_handed_over() -> None:
         task = squad.give("fixer", "The answer is wrong", *OURS, completes("Again."))
         squad.workspace.refused = "remote: the branch is protected"
         squad.passes(seconds=60)
-        assert squad.states(task) == [(State.SLEEPING, Waits.ANSWER)]
+        assert squad.states(task) == [AT_REVIEW] and squad.agent(task).pull_request is None
         assert squad.sees(f"/repos/{REPOSITORY}/pulls") == []
         assert "the branch is protected" in squad.comments(task)[0]
         squad.workspace.refused = ""

@@ -9,7 +9,7 @@ from app.adapters.store.database import make_engine
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, Assignment, Effect, EffectName, EffectState, Task
-from app.core.agents.events import Slept, Tripped, Waits
+from app.core.agents.events import HandedOver, Slept, Tripped, Waits
 from app.core.agents.lifecycle import Signal
 from app.core.agents.stops import Layer, Trip
 from app.core.limits import LimitName, Limits
@@ -69,7 +69,10 @@ class Standing:
         changes = Changes(waits_for=waits_for, blocked_by=blocked_by)
         assert await move(self._store, active, Signal.WAITS, [slept], changes) is not None
         if pull_request is not None:
-            await self._store.note_pull_request(created.id, pull_request)
+            asleep = await self._store.agent(created.id)
+            assert asleep is not None
+            told = HandedOver(at=now, pull_request=pull_request)
+            await self._store.note_handed_over(asleep, told)
             opened = Effect(EffectName.PULL_REQUEST, EffectState.DONE, number=pull_request)
             await self._store.save_effect(created.id, opened)
 

@@ -13,7 +13,7 @@ from app.adapters.workspace import agent_directory
 from app.core.agents.events import DiffSize
 from app.githubbox.box import Box
 from app.githubbox.git import EMPTY_TREE, NOTHING, GitFailed
-from app.ports import Checkout, CheckoutOrder, KeptWork, WorkspaceFailed
+from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, WorkspaceFailed
 from tests.twins.git import Files, MemoryGit
 from tests.twins.lives import check_alive, outside
 
@@ -71,7 +71,9 @@ class TwinWorkspace:
 
     def __init__(self, box: Box, data_directory: Path) -> None:
         self.away = ""
-        """Why nothing works at all; empty: it does."""
+        """Why GitHub's git does not answer; empty: it does."""
+        self.keeps_nothing = ""
+        """Why it does not answer when work is pushed; empty: it does."""
         self.refused = ""
         """Why GitHub takes no push; empty: it does."""
         self.defect: Exception | None = None
@@ -130,7 +132,7 @@ class TwinWorkspace:
         except WorkspaceFailed as failed:
             problem = f"The work could not be kept: {failed} It stays in {clone.directory}."
             return KeptWork(sha=None, is_pushed=False, problem=problem)
-        problem, diverged = await self._publish(clone, order)
+        problem, diverged, is_away = await self._publish(clone, order)
         base = git.parted(default, clone.head)
         _, conflicts = git.merged(base, git.files(default), git.files(clone.head))
         own = [each for each in reversed(git.since(clone.head, default)) if len(each.parents) < 2]
@@ -139,6 +141,7 @@ class TwinWorkspace:
             sha=clone.head,
             is_pushed=not problem,
             problem=problem,
+            is_away=is_away,
             has_changes=dict(git.files(base)) != dict(git.files(clone.head)),
             commits=tuple(one.message.splitlines()[0] for one in changed),
             diff=self._changes(git, clone.head, base) or DiffSize(files=0, added=0, deleted=0),
@@ -195,11 +198,15 @@ class TwinWorkspace:
     def _asked(self, call: str) -> None:
         check_alive()
         self.calls.append(call)
+
+    def _reached(self) -> None:
         if self.away:
-            raise WorkspaceFailed(self.away)
+            raise GitAway(self.away)
 
     def _git(self, call: str, order: CheckoutOrder) -> MemoryGit:
         self._asked(call)
+        if not call.startswith(("keep ", "change ")):  # these begin on the disk
+            self._reached()
         repository = self._box.world.repository(order.repository.full_name)
         if repository is None or not isinstance(repository.git, MemoryGit):
             raise WorkspaceFailed(f"{order.repository.full_name} is not there.")
@@ -260,31 +267,36 @@ class TwinWorkspace:
             clone.commit(f"Merge what others pushed to {order.branch}", *who, there)
         return "\n".join([*words, "", "They are merged into your branch."])
 
-    async def _publish(self, clone: Clone, order: CheckoutOrder) -> tuple[str, bool]:
-        """Push the clone's commits; the problem, and whether others are in the way."""
+    async def _publish(self, clone: Clone, order: CheckoutOrder) -> tuple[str, bool, bool]:
+        """Push the clone's commits; the problem, whether others are in the way, or git is away."""
         git, there = clone.git, clone.git.head(order.branch)
         if there is not None and not clone.has(there):
             if git.parted(clone.head, there) == clone.head:
                 clone.head = clone.pushed = there
-                return "", False
+                return "", False, False
             base = git.parted(clone.head, there)
             merged, conflicts = git.merged(base, git.files(clone.head), git.files(there))
             if conflicts:
                 named = ", ".join(f"`{path}`" for path in conflicts)
-                return (
-                    f"{clone.head[:12]} is not on GitHub: others pushed to `{order.branch}` (now"
-                    f" {there[:12]}) what conflicts with it in {named}."
-                ), True
+                problem = (
+                    f"{clone.head[:12]} is not on GitHub: others pushed to `{order.branch}`"
+                    f" (now {there[:12]}) what conflicts with it in {named}."
+                )
+                return problem, True, False
             clone.write(merged)
             who = (order.author_name, order.author_email)
             clone.commit(f"Merge what others pushed to {order.branch}", *who, there)
         try:
+            self._reached()
+            if self.keeps_nothing:
+                raise GitAway(self.keeps_nothing)
             if there != clone.head:
                 await self._push(order, clone.head, there or NOTHING)
         except WorkspaceFailed as failed:
-            return f"{clone.head[:12]} is not on GitHub: {failed}", False
+            problem = f"{clone.head[:12]} is not on GitHub: {failed}"
+            return problem, False, isinstance(failed, GitAway)
         clone.pushed = clone.head
-        return "", False
+        return "", False, False
 
     async def _push(self, order: CheckoutOrder, new: str, old: str) -> None:
         if self.refused:

@@ -120,18 +120,20 @@ class GitHubApp(Checks, PullRequests):
 
     async def repositories(self) -> Listed:
         found, tips = dict[int, Repository](), dict[str, str]()
-        unlisted = dict[int, GitHubFailed]()
+        archived, unlisted = set[str](), dict[int, GitHubFailed]()
         async for installation_id in self._installations():
             try:
                 for each in await self._repositories_of(installation_id):
                     name = reading.needed_text(each, "full_name")
                     found[reading.needed_number(each, "id")] = Repository(name, installation_id)
                     tips[name] = reading.tip(each)
+                    if reading.is_archived(each):
+                        archived.add(name)
             except GitHubFailed as error:  # one account's trouble is not the others'
                 unlisted[installation_id] = error
         present = {each.full_name: number for number, each in found.items()}
         self._connection.tokens.forget_moved(present)
-        return Listed(found, tips, unlisted)
+        return Listed(found, tips, frozenset(archived), unlisted)
 
     async def _repositories_of(self, installation_id: int) -> list[object]:
         pages = self._connection.pages(

@@ -86,8 +86,13 @@ def repository_info(document: object) -> RepositoryInfo:
         id=needed_number(document, "id"),
         full_name=needed_text(document, "full_name"),
         default_branch=needed_text(document, "default_branch"),
-        is_archived=dig(document, "archived") is True,
+        is_archived=is_archived(document),
     )
+
+
+def is_archived(document: object) -> bool:
+    """From a repository's entry."""
+    return dig(document, "archived") is True
 
 
 def tip(document: object) -> str:

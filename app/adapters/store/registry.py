@@ -17,7 +17,7 @@ from app.adapters.store.codec import (
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import AGENTS
 from app.core.agents.agent import Agent, AgentId
-from app.core.agents.events import Created, Kept
+from app.core.agents.events import Created, HandedOver, Kept
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Failure, StopReason, Trip
 from app.core.agents.transition import Transition
@@ -176,9 +176,18 @@ def note(connection: sa.Connection, agent: AgentId, values: Mapping[str, Any]) -
 
 
 def note_kept(connection: sa.Connection, of: Agent, kept: Kept) -> None:
-    """The row is locked by its change: nobody else adds to the log of a final agent meanwhile."""
-    note(connection, of.id, {"sha": kept.sha})
-    log.add(connection, of.id, of.segment, [kept])
+    """The row is locked by its change. Nothing is noted of who has gone on meanwhile: its segment
+    alone writes its log, and keeps what it makes."""
+    if _change(connection, _as_seen(of), {"sha": kept.sha}) is not None:
+        log.add(connection, of.id, of.segment, [kept])
+
+
+def note_handed_over(connection: sa.Connection, of: Agent, told: HandedOver) -> None:
+    """As `note_kept`; but the number is noted in any case."""
+    if _change(connection, _as_seen(of), {"pull_request": told.pull_request}) is not None:
+        log.add(connection, of.id, of.segment, [told])
+    else:
+        note(connection, of.id, {"pull_request": told.pull_request})
 
 
 def agent(connection: sa.Connection, wanted: AgentId) -> Agent | None:

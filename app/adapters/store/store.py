@@ -35,7 +35,7 @@ from app.adapters.store.registry import Enqueue
 from app.adapters.store.tables import DeliveryState
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
-from app.core.agents.events import AgentEvent, Kept
+from app.core.agents.events import AgentEvent, HandedOver, Kept
 from app.core.agents.lifecycle import State
 from app.core.agents.transition import Transition
 from app.core.budgets.ledger import Book, Insufficient
@@ -399,13 +399,13 @@ class SqlStore:
         )
 
     async def note_kept(self, agent: Agent, kept: Kept) -> None:
-        """Append what was pushed after an agent's end, and remember the head."""
+        """Append what was pushed after a segment's end, and remember the head."""
         await self._writer.run(lambda connection: registry.note_kept(connection, agent, kept))
 
-    async def note_pull_request(self, agent: AgentId, number: int) -> None:
-        """Remember the agent's pull request."""
+    async def note_handed_over(self, agent: Agent, told: HandedOver) -> None:
+        """Append that the agent has a pull request, and remember its number."""
         await self._writer.run(
-            lambda connection: registry.note(connection, agent, {"pull_request": number})
+            lambda connection: registry.note_handed_over(connection, agent, told)
         )
 
     async def effects(self, agent: AgentId) -> Mapping[EffectName, Effect]:

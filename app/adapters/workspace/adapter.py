@@ -25,7 +25,7 @@ from app.adapters.workspace.publish import Publication
 from app.adapters.workspace.pull import fetch_bundle, pull
 from app.adapters.workspace.remote import Remote, TokenFor
 from app.core.text.redact import Redactor
-from app.ports import Checkout, CheckoutOrder, KeptWork, Processes, WorkspaceFailed
+from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, Processes, WorkspaceFailed
 
 MOST_COMMITS: Final = 50
 MOST_SUBJECT_CHARACTERS: Final = 200
@@ -135,7 +135,8 @@ class GitWorkspace:
                 return await self._hand_over(handover, mirror, order, taken, message)
         except WorkspaceFailed as failure:
             problem = f"The work could not be kept: {failure} It stays in {place.workspace}."
-            return KeptWork(sha=None, is_pushed=False, problem=problem)
+            is_away = isinstance(failure, GitAway)
+            return KeptWork(sha=None, is_pushed=False, problem=problem, is_away=is_away)
 
     async def news(self, order: CheckoutOrder, since_sha: str) -> str:
         """What is new on the default branch, and bring it into the clone."""
@@ -280,6 +281,7 @@ class GitWorkspace:
             sha=published.sha,
             is_pushed=published.is_pushed,
             problem=self._redact(" ".join((*taken.problems, published.problem)).strip()),
+            is_away=published.is_away,
             has_changes=not await have_equal_content(git, directory, base, published.sha),
             diff=diff,
             commits=tuple(

@@ -13,7 +13,7 @@ from app.adapters.workspace.mirror import Mirror
 from app.adapters.workspace.secrets import SecretSearch, Withheld, withheld_words
 from app.core.rules.protected import refused_words
 from app.core.text.redact import Redactor
-from app.ports import CheckoutOrder, WorkspaceFailed
+from app.ports import CheckoutOrder, GitAway, WorkspaceFailed
 
 MOST_PATHS: Final = 10
 _WORKFLOWS_REFUSED: Final = re.compile(r"refusing to allow .* workflow", re.IGNORECASE)
@@ -26,6 +26,7 @@ class Published:
     sha: str
     is_pushed: bool
     problem: str = ""
+    is_away: bool = False
     diverged: bool = False
     was_told: bool = False
 
@@ -77,7 +78,8 @@ class Publication:
         except WorkspaceFailed as failure:
             problem = f"{sha[:12]} is not on GitHub: {failure} {self._where(sha)}"
             if not isinstance(failure, _Diverged):
-                return Published(sha, is_pushed=False, problem=problem)
+                is_away = isinstance(failure, GitAway)
+                return Published(sha, is_pushed=False, problem=problem, is_away=is_away)
             was_told = failure.there == await self.handover.known_if_any("told")
             return Published(
                 sha, is_pushed=False, problem=problem, diverged=True, was_told=was_told

@@ -16,7 +16,7 @@ from app.adapters.workspace.host_git import (
     HostGit,
     authorization,
 )
-from app.ports import GitHubFailed, Repository, WorkspaceFailed
+from app.ports import GitAway, GitHubFailed, Refused, Repository, WorkspaceFailed
 
 Purpose = Literal["read", "write"]
 
@@ -97,17 +97,21 @@ class Remote:
         )
 
     async def _talk(self, purpose: Purpose, git_directory: Path, *arguments: str) -> str:
-        """Run a network command; what looks like bad weather is tried again, the rest is not."""
-        pause_seconds = FIRST_PAUSE_SECONDS
-        for _ in range(MOST_ATTEMPTS - 1):
+        """Run a network command; what looks like bad weather is tried again, the rest is not.
+
+        Raises `GitAway` when that does not help.
+        """
+        pause_seconds, attempt = FIRST_PAUSE_SECONDS, 1
+        while True:
             try:
                 return await self._talk_once(purpose, git_directory, arguments)
             except GitFailed as failure:
                 if not failure.is_transient:
                     raise
+                if attempt == MOST_ATTEMPTS:
+                    raise GitAway(str(failure)) from failure
             await asyncio.sleep(pause_seconds)
-            pause_seconds *= 2
-        return await self._talk_once(purpose, git_directory, arguments)
+            pause_seconds, attempt = pause_seconds * 2, attempt + 1
 
     async def _talk_once(
         self, purpose: Purpose, git_directory: Path, arguments: tuple[str, ...]
@@ -125,7 +129,8 @@ class Remote:
         try:
             return await self.token(self.repository, purpose, refused)
         except GitHubFailed as failure:
-            raise WorkspaceFailed(
+            kind = WorkspaceFailed if isinstance(failure, Refused) else GitAway
+            raise kind(
                 f"GitHub gave no token to {purpose} {self.repository.full_name}: {failure}"
             ) from failure
 

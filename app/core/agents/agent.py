@@ -150,6 +150,11 @@ class Agent:
         return self.is_final or self.state is State.STOPPING
 
     @property
+    def is_under_review(self) -> bool:
+        """Whether it sleeps until somebody judges its pull request."""
+        return self.waits_for is Waits.REVIEW and self.pull_request is not None
+
+    @property
     def tokens(self) -> int:
         """Input and output tokens together."""
         return self.input_tokens + self.output_tokens

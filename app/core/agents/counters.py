@@ -19,6 +19,7 @@ from app.core.agents.events import (
     Decided,
     Failed,
     Finished,
+    HandedOver,
     Held,
     HeldUp,
     HostRefused,
@@ -151,6 +152,8 @@ class Counters(NamedTuple):
     """The first so many of these were in the prompt that was sent last."""
     active: timedelta = timedelta()
     """Active time up to `clock`, over all segments."""
+    active_at_start: timedelta = timedelta()
+    """The same when the present segment began."""
     clock: datetime | None = None
     """The last instant seen while a segment is running; None while none runs."""
     heard: datetime | None = None
@@ -294,6 +297,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             )
         case SegmentStarted(at=at):
             return counters._replace(
+                active_at_start=counters.active,
                 clock=at,
                 heard=None,
                 asleep_since=None,
@@ -329,12 +333,14 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             return counters if counters.stop is not None else counters._replace(stop=why)
         case SpokenTo():
             return counters._replace(unheard=(*counters.unheard, event))
-        case Created() | ToolDenied() | Ticked() | Summarised() | Kept():
+        case Created() | ToolDenied() | Ticked() | Summarised() | Kept() | HandedOver():
             return counters
         case Proposed() | Reported() | HostRefused() | SetUp():
             return counters
         case HeldUp(waits_for=Waits.PROVIDER):
             return _asked_in_vain(counters)
+        case HeldUp(waits_for=Waits.GIT):  # it asked GitHub in vain, and that was no work
+            return counters._replace(active=counters.active_at_start)
         case Braked() | BrakeLifted() | HeldUp() | LetOn() | LostAccess() | Decided():
             return counters
         case _:

@@ -27,6 +27,8 @@ class Waits(StrEnum):
     """A QUEUED agent: the disk is as good as full."""
     PROVIDER = "provider"
     """A QUEUED agent: its model's provider does not answer."""
+    GIT = "git"
+    """A QUEUED agent: GitHub, or its git, does not answer."""
 
 
 class Phase(StrEnum):
@@ -424,6 +426,16 @@ class Kept:
     """Subjects of the agent's commits, oldest first."""
     diff: DiffSize | None = None
     """None: not measured."""
+    away: bool = False
+    """Whether it was not pushed since GitHub did not answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandedOver:
+    """The agent's work has a pull request from here on."""
+
+    at: datetime
+    pull_request: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -536,6 +548,7 @@ AgentEvent = (
     | Slept
     | Woken
     | Kept
+    | HandedOver
     | TakenAway
     | Finished
     | Braked

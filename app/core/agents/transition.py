@@ -15,6 +15,7 @@ from app.core.agents.events import (
     Braked,
     Decided,
     Finished,
+    HeldUp,
     Kept,
     SegmentEnded,
     SegmentStarted,
@@ -180,6 +181,8 @@ def keeps_work(agent: Agent, step: Step) -> bool:
             return step.died is None
         case HoldBack(told=Braked()):
             return agent.state is State.ACTIVE or agent.sha is not None
+        case HoldBack(told=HeldUp(waits_for=Waits.GIT)):
+            return False  # nothing has begun, and nothing could be pushed
         case HoldBack():
             return agent.state is State.ACTIVE and step.ended_at is None
         case Begin() | WakeUp() | RaiseLimits() | LetGoOn() | Finish() | TakeAway() | Abandon():
@@ -303,6 +306,7 @@ def taken_out(kept: KeptWork, at: datetime) -> Kept:
         problem=kept.problem,
         commits=kept.commits,
         diff=kept.diff,
+        away=kept.is_away,
     )
 
 

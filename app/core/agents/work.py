@@ -195,6 +195,8 @@ class KeptWork:
     """Whether the remote's branch was read back and is `sha`."""
     problem: str = ""
     """What could not be kept or pushed, and where it is; empty if all went well."""
+    is_away: bool = False
+    """Whether it was not pushed since GitHub did not answer: the same may well succeed later."""
     has_changes: bool = False
     """Whether the branch differs in content from where it left the default branch."""
     commits: tuple[str, ...] = ()

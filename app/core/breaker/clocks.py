@@ -13,6 +13,7 @@ from app.core.agents.counters import Counters, active_until, seconds, stops_at, 
 from app.core.agents.events import (
     AgentEvent,
     Failed,
+    HandedOver,
     LostAccess,
     SegmentEnded,
     SegmentStarted,
@@ -64,9 +65,16 @@ def waits_since(agent: Agent, counters: Counters) -> datetime:
     return counters.asleep_since or agent.updated_at
 
 
-def review_is_over(agent: Agent, now: datetime, apart: timedelta = timedelta()) -> bool:
-    """Whether a handed-over pull request was waited for long enough; `apart` as for `overdue`."""
-    waited = now - agent.updated_at - apart
+def review_is_over(
+    agent: Agent,
+    history: Sequence[AgentEvent],
+    now: datetime,
+    apart: timedelta = timedelta(),
+) -> bool:
+    """Whether a handed-over pull request was waited for long enough; `apart` as for `overdue`.
+    Nobody waits for one that is not open yet."""
+    opened = (event.at for event in reversed(history) if isinstance(event, HandedOver))
+    waited = now - max(agent.updated_at, next(opened, agent.updated_at)) - apart
     bound = timedelta(seconds=agent.assignment.limits.max_review_wait)
     return agent.state is State.SLEEPING and agent.waits_for is Waits.REVIEW and waited >= bound
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.core.agents.agent import Agent, AgentId, Effect, EffectName
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.effects.check_run import Conclusion
@@ -33,7 +33,8 @@ def wanted(agent: Agent) -> tuple[EffectName, ...]:
         if agent.sha is None:
             return ()
         return (EffectName.CHECK, EffectName.COMMENT, EffectName.TRIAGE)
-    work = (EffectName.WORK,) if agent.assignment.kind is RoleKind.WORK else ()
+    is_at_rest = agent.state not in (State.ACTIVE, State.STOPPING)
+    work = (EffectName.WORK,) if agent.assignment.kind is RoleKind.WORK and is_at_rest else ()
     if agent.state is State.ESCALATED:
         return (*work, EffectName.CHECK, EffectName.COMMENT, EffectName.ISSUE)
     if agent.state is State.CANCELLED:
@@ -41,25 +42,35 @@ def wanted(agent: Agent) -> tuple[EffectName, ...]:
     if agent.state is State.COMPLETED and agent.assignment.kind is RoleKind.REVIEW:
         return (EffectName.REVIEW, EffectName.CHECK, EffectName.COMMENT)
     if agent.state is State.SLEEPING and agent.waits_for is Waits.REVIEW:
-        return (EffectName.PULL_REQUEST, EffectName.CHECK, EffectName.COMMENT)
+        return (*work, EffectName.PULL_REQUEST, EffectName.CHECK, EffectName.COMMENT)
     if agent.state is State.COMPLETED and agent.pull_request is not None:
         return (EffectName.CHECK, EffectName.COMMENT, EffectName.BRANCH)
-    return (EffectName.CHECK, EffectName.COMMENT)
+    return (*work, EffectName.CHECK, EffectName.COMMENT)
 
 
 NEEDS: Final[Mapping[EffectName, frozenset[EffectName]]] = {
-    EffectName.CHECK: frozenset({EffectName.REVIEW, EffectName.PULL_REQUEST}),
-    EffectName.COMMENT: frozenset({EffectName.REVIEW, EffectName.PULL_REQUEST}),
+    EffectName.PULL_REQUEST: frozenset({EffectName.WORK}),
+    EffectName.CHECK: frozenset({EffectName.REVIEW}),
+    EffectName.COMMENT: frozenset({EffectName.REVIEW}),
 }
-"""What says that something is on GitHub waits until it is there, or GitHub refuses it. Nothing else
-waits for anything: what cannot be written now holds up nothing that can."""
+"""What waits until another effect is on GitHub, or is refused. Nothing else waits for anything:
+what cannot be written now holds up nothing that can."""
+
+
+def lets_on(effect: Effect) -> bool:
+    """Whether what needs this effect may be written. Of work that GitHub refuses there is nothing
+    to open a pull request of."""
+    if effect.state is EffectState.REFUSED:
+        return effect.name is not EffectName.WORK
+    return effect.state is EffectState.DONE
 
 
 def in_turn(agent: Agent, effects: Mapping[EffectName, Effect]) -> tuple[EffectName, ...]:
-    """What is wanted, in the order in which it is tried: what has failed and is needed by nothing
-    comes last, or a limit that it meets would stop all others again."""
+    """What is wanted, in the order in which it is tried. What has failed comes last, or a limit
+    that it meets would stop all others again; but not what others need, nor the pull request, of
+    which the check and the comment tell."""
     names = wanted(agent)
-    needed = frozenset[EffectName]().union(*(NEEDS.get(name, frozenset()) for name in names))
+    needed = {EffectName.PULL_REQUEST}.union(*(NEEDS.get(name, frozenset()) for name in names))
 
     def has_failed(name: EffectName) -> bool:
         effect = effects.get(name)
@@ -75,7 +86,7 @@ def check_conclusion(agent: Agent, review_refused: str = "") -> Conclusion | Non
     let through what nobody can see to have been reviewed.
     """
     match agent.state:
-        case State.SLEEPING if agent.waits_for is Waits.REVIEW:
+        case State.SLEEPING if agent.is_under_review:
             return "success"
         case State.QUEUED | State.ACTIVE | State.SLEEPING | State.STOPPING:
             return None

@@ -67,6 +67,8 @@ class IssueClosed(Heard):
     """An issue was closed, deleted or transferred: nobody waits for it or works on it now."""
 
     issue: int
+    is_gone: bool = False
+    """Whether GitHub will find it no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,7 +299,7 @@ def _of_issue(where: _Where, action: str, payload: object) -> Signal | None:
                 **where.fields(),
             )
         case "closed" | "deleted" | "transferred":
-            return IssueClosed(issue=issue, **where.fields())
+            return IssueClosed(issue=issue, is_gone=action != "closed", **where.fields())
         case "unlabeled" | "unassigned":
             return IssueChangedHands(issue=issue, **where.fields())
         case _:

@@ -59,7 +59,8 @@ def _complete(
     agent: Agent, summary: str, kept: KeptWork, history: Sequence[AgentEvent], at: datetime
 ) -> Step:
     """Hand over by a pull request, or complete at once if nothing was changed. What others pushed
-    to the branch is the agent's to resolve, once."""
+    to the branch is the agent's to resolve, once. What GitHub does not take now is pushed later,
+    before there is a pull request."""
     words = ""
     if kept.diverged and not kept.was_told:
         return Requeue(kept.problem, summary, tell=f"Your work could not be pushed: {kept.problem}")
@@ -69,8 +70,9 @@ def _complete(
         words = conflict_stays_words(agent.default_branch, kept.conflicts)
     if words:
         return escalation(history, Failure(cause=Cause.CONFLICT, at=at, reason=words), summary)
-    if not kept.is_pushed or (kept.problem and not kept.has_changes):
-        return Sleep(Waits.ANSWER, f"Done, but {kept.problem}", summary=summary)
     if kept.has_changes:
         return Sleep(Waits.REVIEW, "handed over", summary=summary)
+    is_empty = kept.sha is not None and (kept.is_away or (kept.is_pushed and not kept.problem))
+    if not is_empty:
+        return Sleep(Waits.ANSWER, f"Done, but {kept.problem}", summary=summary)
     return Finish(summary, summary, segment_ended="nothing to change")

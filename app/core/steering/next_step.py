@@ -229,7 +229,9 @@ def late(agent: Agent, seen: Seen) -> Answered:
     trip = overdue(agent, seen.counters, seen.now, seen.braked_for)
     if trip is not None:
         return escalation(seen.history, trip)
-    if review_is_over(agent, seen.now, seen.braked_for):
+    if review_is_over(agent, seen.history, seen.now, seen.braked_for):
+        if agent.pull_request is None:
+            return Stays("its work is not handed over as long as it has no pull request")
         return Finish("The review was waited for long enough.")
     return Stays("none of its times is over")
 
@@ -248,8 +250,9 @@ RULES: Final[tuple[Rule, ...]] = (
 
 
 def _listens(agent: Agent) -> bool:
-    """Whether it is asleep until somebody writes, if nothing else wakes it."""
-    return agent.state is State.SLEEPING and agent.waits_for is not Waits.REVIEW
+    """Whether it is asleep until somebody writes, if nothing else wakes it; also with work that
+    GitHub does not take: it can be told what to do about that."""
+    return agent.state is State.SLEEPING and not agent.is_under_review
 
 
 def _is_braked(seen: Seen) -> bool:

@@ -66,6 +66,8 @@ def state_sentence(report: Report) -> str:
 def _held_up_sentence(told: HeldUp) -> str:
     if told.waits_for is Waits.PROVIDER:
         return f"Queued: it waits for the model's provider: {told.why}"
+    if told.waits_for is Waits.GIT:
+        return f"Queued: it waits for GitHub. {told.why}"
     return f"Queued: it waits for room. {told.why}"
 
 

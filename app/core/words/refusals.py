@@ -11,7 +11,7 @@ from app.core.money import usd
 from app.core.rules.brakes import Brake, Place, Scope
 from app.core.rules.outages import ProviderFailure
 from app.core.rules.trust import Permission, Sender, TrustRules
-from app.core.text.markdown import in_one_line, instant
+from app.core.text.markdown import cut, in_one_line, instant
 
 _PER: Final = {
     Window.DAY: "a day",
@@ -154,6 +154,14 @@ def provider_away(failure: ProviderFailure) -> str:
     return (
         f"{in_one_line(failure.reason)}. Nothing is lost: it goes on by itself as soon as there is"
         " an answer."
+    )
+
+
+def github_away(reason: str) -> str:
+    """The work cannot begin, for GitHub or its git does not answer."""
+    return (
+        f"GitHub does not answer ({in_one_line(cut(reason, 500))}). Nothing is lost: it goes on by"
+        " itself as soon as there is an answer."
     )
 
 

@@ -34,7 +34,7 @@ from app.core.agents.stops import Hold
 from app.core.breaker.verdict import LimitUse, usage
 from app.testruns import Outcome
 
-_HELD_UP: Final = (Waits.ROOM, Waits.PROVIDER)
+_HELD_UP: Final = (Waits.ROOM, Waits.PROVIDER, Waits.GIT)
 """What a QUEUED agent may wait for."""
 
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Final
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import AgentEvent, SpokenTo, Waits, Woken
-from app.core.agents.lifecycle import LIVE, State
+from app.core.agents.events import AgentEvent, SpokenTo, Woken
+from app.core.agents.lifecycle import LIVE
 from app.core.agents.steps import WakeUp
 from app.core.budgets.rates import Allowed
 from app.core.rules.trust import Sender
@@ -120,7 +120,7 @@ def _listens(agent: Agent, thread: int, written_at: datetime | None) -> bool:
         return False
     if written_at is not None and written_at < _to_the_second(agent.created_at):
         return False  # before it was there
-    if agent.state is State.SLEEPING and agent.waits_for is Waits.REVIEW:
+    if agent.is_under_review:
         return written_at is not None and written_at < _to_the_second(agent.updated_at)
     return True
 

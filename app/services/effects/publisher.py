@@ -10,6 +10,8 @@ from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
+from app.core.agents.events import HandedOver, Kept
+from app.core.agents.lifecycle import State
 from app.core.agents.transition import taken_out
 from app.core.effects.retry import FAILING_SINCE, GiveUp, RetryAt, after, ask_again
 from app.core.effects.wanted import (
@@ -18,6 +20,7 @@ from app.core.effects.wanted import (
     NEEDS_HUMAN,
     in_turn,
     is_urgent,
+    lets_on,
     marker,
     may_edit,
 )
@@ -33,6 +36,7 @@ from app.ports import (
     PullRequest,
     Refused,
     Repository,
+    Unreachable,
 )
 from app.services.effects.branch import clean_branch
 from app.services.effects.check import write_check
@@ -48,8 +52,8 @@ from app.services.effects.outcome import (
 from app.services.effects.review import posted_review
 from app.services.effects.triage import write_proposals
 from app.services.failures import failure_of
-from app.services.moves.kept_work import kept_message
-from app.services.world import World, checkout_order, repository_of
+from app.services.moves.kept_work import keep_work, keep_work_or_branch
+from app.services.world import World, repository_of
 
 LATEST_EDITS: Final = 4
 """How many instants of edits are remembered; more than the noise bound needs."""
@@ -102,7 +106,7 @@ class Publisher:
         view = report(agent, await self._world.store.log(agent.id), now)
         view = replace(view, review_refused=_refusal(effects.get(EffectName.REVIEW)))
         if not _is_due(effect, view, now):
-            return effect.state is EffectState.REFUSED
+            return lets_on(effect)
         try:
             written = await self._apply(name, view, effect, now)
         except Paced as put_off:
@@ -148,18 +152,19 @@ class Publisher:
         return done(effect, posted, str(posted.number), now, head=view.agent.sha)
 
     async def _work(self, view: Report, effect: Effect, now: datetime) -> Effect:
-        """What could not be pushed at the agent's end, asked for again like all that GitHub
-        refuses."""
-        agent, kept = view.agent, view.kept
-        if kept is None or kept.pushed or not kept.problem:
-            return effect
+        """What could not be pushed when a segment ended, asked for again until GitHub takes it."""
+        agent, unpushed = view.agent, _unpushed(view)
+        if unpushed is None:
+            return as_written(effect) if effect.attempts else effect
         if effect.attempts == 0:  # that push was the first attempt
-            raise Refused(kept.problem, FORBIDDEN)
-        order = await checkout_order(self._world, agent)
-        again = await self._world.workspace.keep(order, kept_message(agent))
-        if not again.is_pushed:
-            raise Refused(again.problem, FORBIDDEN)
-        await self._world.store.note_kept(agent, taken_out(again, now))
+            raise _not_pushed(unpushed.problem, is_away=unpushed.away)
+        keep = keep_work_or_branch if agent.state is State.ESCALATED else keep_work
+        again = await keep(self._world, agent)
+        if again.is_pushed:
+            await self._again(agent, now, now, "pushed")  # of this the other effects tell
+            await self._world.store.note_kept(agent, taken_out(again, now))
+        elif again.problem:
+            raise _not_pushed(again.problem, is_away=again.is_away)
         return as_written(replace(effect, attempts=attempts_of(effect)))
 
     async def _triage(self, view: Report, effect: Effect) -> Effect:
@@ -225,7 +230,8 @@ class Publisher:
                 pull = await self._own_pull_request(agent)
                 if pull is None:
                     raise
-        await self._world.store.note_pull_request(agent.id, pull.number)
+        told = HandedOver(at=now, pull_request=pull.number)
+        await self._world.store.note_handed_over(agent, told)
         return done(effect, Posted(pull.number, pull.url, ""), str(pull.number), now)
 
     async def _own_pull_request(self, agent: Agent) -> PullRequest | None:
@@ -330,7 +336,7 @@ class Publisher:
         )
         await self._world.store.save_effect(agent.id, failed)
         self._log(agent, failed)
-        return state is EffectState.REFUSED
+        return lets_on(failed)
 
     async def _again(self, agent: Agent, at: datetime, now: datetime, occasion: str) -> None:
         delay = max((at - now) / timedelta(seconds=1), 0.1)
@@ -357,8 +363,20 @@ def _is_due(effect: Effect, view: Report, now: datetime) -> bool:
     does not wait once it is urgent itself."""
     if effect.due_at is None or now >= effect.due_at:
         return True
+    if effect.name is EffectName.WORK and _unpushed(view) is None:  # a later segment pushed it
+        return True
     has_failed = effect.attempts > 0 and effect.state is not EffectState.REFUSED
     return (is_urgent(view.agent) or view.brake is not None) and not has_failed
+
+
+def _unpushed(view: Report) -> Kept | None:
+    """What is on Squadron's disk, and not on GitHub."""
+    kept = view.kept
+    return kept if kept is not None and kept.problem and not kept.pushed else None
+
+
+def _not_pushed(problem: str, *, is_away: bool) -> GitHubFailed:
+    return Unreachable(problem) if is_away else Refused(problem, FORBIDDEN)
 
 
 def _refusal(review: Effect | None) -> str:

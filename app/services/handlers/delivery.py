@@ -41,6 +41,7 @@ from app.services.effects.needs_human import NeedsHuman
 from app.services.failures import failure_of
 from app.services.starting.start import Order, Starting
 from app.services.steering.look import Looking
+from app.services.steering.missing import Missing
 from app.services.world import World
 
 log = logging.getLogger("squadron.routing")
@@ -54,6 +55,7 @@ class Routing:
         world: World,
         starting: Starting,
         looking: Looking,
+        missing: Missing,
         needs_human: NeedsHuman,
         commanding: Commanding,
         hearing: Hearing,
@@ -65,6 +67,7 @@ class Routing:
         self._hearing = hearing
         self._starting = starting
         self._looking = looking
+        self._missing = missing
         self._needs_human = needs_human
         self._config_reviews = config_reviews
         self._config_trouble = config_trouble
@@ -117,6 +120,8 @@ class Routing:
             case IssueOpened():
                 await self._opened(signal)
             case IssueClosed():
+                if signal.is_gone:
+                    self._missing.told(_where(signal), signal.issue)
                 await self._closed(_where(signal), signal.issue)
             case IssueChangedHands():
                 await self._look_at(_where(signal), lambda one: one.id.issue == signal.issue)

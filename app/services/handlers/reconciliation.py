@@ -79,7 +79,8 @@ class _Looked:
     fully: int = 0
     briefly: int = 0
     tips: Mapping[str, str] = field(default_factory=dict)
-    """As `Listed` has them."""
+    archived: frozenset[str] = frozenset()
+    """Both as `Listed` has them."""
     limited: set[int] = field(default_factory=set)
     """Installations that GitHub lets us ask nothing for a while."""
 
@@ -129,6 +130,8 @@ class Reconciliation:
         self._guard = guard
         self._away: set[str] = set()
         """Repositories that could not be looked at, since GitHub did not answer."""
+        self._archived: set[str] = set()
+        """Repositories that were archived as of the pass before."""
 
     async def handle(self, work: Reconcile) -> None:
         """One pass, for the engine."""
@@ -265,7 +268,7 @@ class Reconciliation:
         if await self._braking.let_on(agent) or await self._room.let_on(agent):
             repairs.note("let on", agent)
             return True
-        if agent.waits_for is Waits.PROVIDER:
+        if agent.waits_for in (Waits.PROVIDER, Waits.GIT):
             if await self._providers.go_on(agent):
                 repairs.note("let on to look", agent)
             return True
@@ -283,7 +286,7 @@ class Reconciliation:
         except GitHubFailed:
             self._away |= seen.keys()
             raise
-        looked.tips = listed.tips
+        looked.tips, looked.archived = listed.tips, listed.archived
         if listed.unlisted:
             self._away |= seen.keys() - {each.full_name for each in listed.repositories.values()}
         for installation, error in listed.unlisted.items():
@@ -349,7 +352,10 @@ class Reconciliation:
                 self._away.add(name)
                 log.warning("not reconciled: %s", error, extra={"what": name})
             else:
-                await self._is_back(name)
+                if name in looked.archived:
+                    self._archived.add(name)
+                else:
+                    await self._is_back(name)
                 return not self._guard.passes(name)
         purse.leave(Share.LOOKS)
         return False
@@ -363,10 +369,17 @@ class Reconciliation:
         await self._alerting.tell(unseen(late, now))
 
     async def _is_back(self, name: str) -> None:
-        """What could not be written while GitHub was away is written in this pass."""
-        if name in self._away:
-            await self._world.store.ask_effects_again(self._world.clock.now(), name)
-            self._away.remove(name)
+        """What could not be written while GitHub was away, or took nothing, is written in this
+        pass, and who could not begin begins."""
+        if name not in self._away | self._archived:
+            return
+        store = self._world.store
+        await store.ask_effects_again(self._world.clock.now(), name)
+        for agent in await store.agents(repository=name, states=frozenset({State.QUEUED})):
+            if agent.waits_for is Waits.GIT:
+                await self._providers.go_on(agent)
+        self._away.discard(name)
+        self._archived.discard(name)
 
     async def _unpublished(self, agent: Agent, repairs: Repairs) -> None:
         """An end, a pause, or a handing over, of which GitHub does not know: its publication was

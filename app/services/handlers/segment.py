@@ -20,6 +20,7 @@ from app.core.agents.deaths import (
 from app.core.agents.events import (
     AgentEvent,
     ClosingTool,
+    HeldUp,
     Reported,
     SegmentStarted,
     Slept,
@@ -27,10 +28,12 @@ from app.core.agents.events import (
     Waits,
     Woken,
 )
+from app.core.agents.held_up import GitHubAway, try_again_at
 from app.core.agents.lifecycle import State
-from app.core.agents.steps import Death, Pause, Requeue, Sleep, escalation
+from app.core.agents.steps import Death, HoldBack, Pause, Requeue, Sleep, escalation
 from app.core.agents.stops import Cause, Failure, StopReason
 from app.core.steering.at_end import step_at_end
+from app.core.words.refusals import github_away
 from app.ports import (
     Report,
     ReportedBlocked,
@@ -50,7 +53,15 @@ from app.services.segment.attempt import Segment, Stops
 from app.services.segment.gate import BreakerGate
 from app.services.segment.open_issue import Opening
 from app.services.segment.sub_agent_rows import SubAgents
-from app.services.segment.supervision import Away, CannotGoOn, Died, Ended, Result, Stop, Stopped
+from app.services.segment.supervision import (
+    CannotGoOn,
+    Died,
+    Ended,
+    ModelAway,
+    Result,
+    Stop,
+    Stopped,
+)
 from app.services.steering.look import Looking
 from app.services.world import World, segment_marker
 
@@ -186,8 +197,10 @@ class Segments:
                 await self._escalate(agent, failure)
             case Died(reason=reason):
                 await self._died(agent, reason)
-            case Away(failure=failure):
+            case ModelAway(failure=failure):
                 await self._providers.failed(agent, failure)
+            case GitHubAway():
+                await self._hold_up(agent, result)
             case _:
                 assert_never(result)
 
@@ -232,6 +245,18 @@ class Segments:
                     await self._moves.keep_after_the_end(agent.id)
             case _:
                 assert_never(why)
+
+    async def _hold_up(self, agent: Agent, away: GitHubAway) -> None:
+        """Nothing has begun: it waits in the queue, and no clock runs."""
+        now, history = self._world.clock.now(), await self._world.store.log(agent.id)
+        retry_at = try_again_at(history, away, now)
+        log.warning(
+            "GitHub is away: %s",
+            away.reason,
+            extra={"agent": str(agent.id), "retry_at": retry_at},
+        )
+        told = HeldUp(at=now, waits_for=Waits.GIT, why=github_away(away.reason))
+        await self._moves.apply(agent, HoldBack(told, retry_at=retry_at))
 
     async def _died(self, agent: Agent, reason: str) -> None:
         """Give the slot back, try again later; after the last death the next start escalates."""

@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 from app.core.agents.agent import Agent
 from app.core.rules.plan import RoleKind
 from app.ports import Blame, GitHubFailed, KeptWork, StoreUnavailable, WorkspaceFailed
+from app.services.failures import github_away
 from app.services.world import World, checkout_order
 
 log = logging.getLogger("squadron.agents")
@@ -32,7 +33,8 @@ async def _kept(world: World, agent: Agent) -> KeptWork:
         present = await world.store.agent(agent.id)  # the repository may have moved
         order = await checkout_order(world, present or agent)
     except GitHubFailed as error:
-        return KeptWork(None, False, f"GitHub did not answer ({error}); nothing was pushed.")
+        problem = f"GitHub did not answer ({error}); nothing was pushed."
+        return KeptWork(None, False, problem, is_away=github_away(error) is not None)
     return await world.workspace.keep(order, kept_message(agent))
 
 
@@ -41,7 +43,8 @@ async def _branch(world: World, agent: Agent) -> KeptWork:
         order = await checkout_order(world, agent)
         checkout = await world.workspace.prepare(order)
     except (GitHubFailed, WorkspaceFailed) as error:
-        return KeptWork(None, False, f"The branch could not be created: {error}")
+        problem = f"The branch could not be created: {error}"
+        return KeptWork(None, False, problem, is_away=github_away(error) is not None)
     return KeptWork(checkout.head_sha, True)
 
 

@@ -35,6 +35,7 @@ from app.services.reconciling.starts import Asking
 from app.services.starting.start import Starting
 from app.services.steering.facts import Listed, may_have_been_closed
 from app.services.steering.look import Looking
+from app.services.steering.missing import Missing
 from app.services.world import World
 
 OVERLAP: Final = timedelta(minutes=2)
@@ -58,6 +59,7 @@ class RepositoryLooks:
         self,
         world: World,
         looking: Looking,
+        missing: Missing,
         starting: Starting,
         plans: Plans,
         config_trouble: ConfigTrouble,
@@ -67,6 +69,7 @@ class RepositoryLooks:
     ) -> None:
         self._world = world
         self._looking = looking
+        self._missing = missing
         self._plans = plans
         self._config_trouble = config_trouble
         self._config_reviews = config_reviews
@@ -157,7 +160,7 @@ class RepositoryLooks:
                 agent.updated_at - CLOCKS_DIFFER
                 for agent in place.live()
                 if agent.state is State.PAUSED
-                or (agent.state is State.SLEEPING and agent.waits_for is not Waits.REVIEW)
+                or (agent.state is State.SLEEPING and not agent.is_under_review)
             ]
         return min(starts)
 
@@ -245,7 +248,8 @@ class RepositoryLooks:
         """What of the agent's world is as it was, as far as the lists tell."""
         known = replace(AS_IT_WAS, lost_access="")
         is_back = agent.waits_for is Waits.ACCESS  # nobody saw what happened meanwhile
-        if agent.id.issue in threads or place.is_full or is_back:
+        is_doubted = self._missing.is_doubted(place.repository, agent.id.issue)
+        if agent.id.issue in threads or place.is_full or is_back or is_doubted:
             known = replace(known, taken=UNKNOWN)
         pull = threads.get(agent.pull_request or 0)
         if pull is not None and pull.is_open:
@@ -260,7 +264,10 @@ class RepositoryLooks:
             for each in blockers
             if each is not None
         )
-        if is_any_free or (place.is_full and not any(blockers)):
+        are_doubted = any(
+            self._missing.is_doubted(place.repository, number) for number in agent.blocked_by
+        )
+        if is_any_free or are_doubted or (place.is_full and not any(blockers)):
             known = replace(known, blockers_free=UNKNOWN)
         return known
 

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
 from app.core.agents.events import AgentEvent, Failed, ModelCalled, SpokenTo, Woken
+from app.core.agents.held_up import GitHubAway
 from app.core.agents.stops import Cause, Failure
 from app.core.breaker.verdict import usage
 from app.core.github.patch import files_of
@@ -20,6 +21,7 @@ from app.core.words.prompts import UnderReview
 from app.ports import (
     Checkout,
     CheckoutOrder,
+    GitAway,
     GitHubFailed,
     KeptSetupFailed,
     Publish,
@@ -28,7 +30,7 @@ from app.ports import (
     WorkspaceFailed,
 )
 from app.services.drain import Drain
-from app.services.failures import no_access
+from app.services.failures import github_away, no_access
 from app.services.moves.brakes import BrakeWatch
 from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
@@ -41,7 +43,8 @@ from app.services.segment.supervision import CannotGoOn, Result, Stop, Stretch, 
 from app.services.segment.triage import Proposals, gathered
 from app.services.world import World, checkout_order, environment, segment_marker
 
-PREPARE_BACKOFF_SECONDS: Final = (1, 2, 4, 8, 16, 30)
+PREPARE_BACKOFF_SECONDS: Final = (1, 2, 4)
+"""Between tries of what GitHub does not answer at once; after that the agent waits in the queue."""
 WRAP_UP_SECONDS: Final = 10.0
 """What a draining process gives a running turn to end by itself."""
 BRAKED_WRAP_UP_SECONDS: Final = 3.0
@@ -108,7 +111,7 @@ class Segment:
         is_braked = self.must_stop() is Stop.BRAKED
         return BRAKED_WRAP_UP_SECONDS if is_braked else WRAP_UP_SECONDS
 
-    async def open(self) -> Session | CannotGoOn:
+    async def open(self) -> Session | CannotGoOn | GitHubAway:
         """Prepare clone and setup, then open the agent's session in it."""
         world, agent = self._world, self._agent
         try:
@@ -237,12 +240,13 @@ class Segment:
         return UnderReview(pull.head, order.default_branch, files_of(diff))
 
     async def _patiently(self, ask: Callable[[], Awaitable[Answer]]) -> Answer:
-        """Ask GitHub or git again for about a minute, then let the failure through."""
+        """Ask GitHub again for a few seconds, then let the failure through. git has been asked
+        more than once already."""
         for pause in PREPARE_BACKOFF_SECONDS:
             try:
                 return await ask()
             except (WorkspaceFailed, GitHubFailed) as error:
-                if no_access(error) is not None:
+                if no_access(error) is not None or isinstance(error, GitAway):
                     raise
                 log.warning("not ready: %s", error, extra={"agent": str(self._agent.id)})
                 await self._world.clock.sleep(pause)
@@ -293,9 +297,11 @@ class Segment:
         return await self._patiently(partial(self._world.workspace.news, order, since))
 
 
-def _unprepared(error: WorkspaceFailed | GitHubFailed) -> CannotGoOn:
+def _unprepared(error: WorkspaceFailed | GitHubFailed) -> CannotGoOn | GitHubAway:
     if (why := no_access(error)) is not None:
         return CannotGoOn(Cause.NO_ACCESS, why)
+    if (away := github_away(error)) is not None:
+        return away
     return CannotGoOn(Cause.WORKSPACE_FAILED, f"The workspace could not be prepared: {error}")
 
 

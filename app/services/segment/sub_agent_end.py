@@ -8,10 +8,19 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from app.core.agents.counters import Counters
+from app.core.agents.held_up import GitHubAway
 from app.core.agents.steps import Abandon, Escalate, Finish
 from app.core.agents.stops import Cause, Failure, Hold, StopReason, Trip
 from app.ports import Idle, ReportedBlocked, ReportedComplete, ReviewSubmitted, SessionEnd
-from app.services.segment.supervision import Away, CannotGoOn, Died, Ended, Result, Stop, Stopped
+from app.services.segment.supervision import (
+    CannotGoOn,
+    Died,
+    Ended,
+    ModelAway,
+    Result,
+    Stop,
+    Stopped,
+)
 
 MOST_ANSWER_CHARACTERS: Final = 8_000
 
@@ -39,8 +48,10 @@ def end_of(result: Result, counters: Counters, now: datetime) -> ChildEnd:
             return ChildEnd(None, ok=False, answer="It was taken away.")
         case Stopped(summary=summary):
             return _taken_away(summary, "it was stopped with the agent that asked it")
-        case Away(failure=failure):
+        case ModelAway(failure=failure):
             return _taken_away("", f"its model's provider is away: {failure.reason}")
+        case GitHubAway(reason=reason):
+            return _taken_away("", f"GitHub is away: {reason}")
         case CannotGoOn(cause=cause, reason=reason):
             return _stopped(Failure(cause=cause, at=now, reason=reason), "")
         case Died(reason=reason):

@@ -28,8 +28,8 @@ from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.sub_agent_end import ChildEnd, end_of
 from app.services.segment.sub_agent_rows import NotStarted, SubAgents
 from app.services.segment.supervision import (
-    Away,
     CannotGoOn,
+    ModelAway,
     Result,
     Stop,
     Stopped,
@@ -133,7 +133,7 @@ class Children:
             result = await Stretch(child, gate, world.clock, setting).run()
         finally:  # also when it was cancelled
             self._gate.answered |= gate.answered
-            missing = result.failure if isinstance(result, Away) else gate.missing
+            missing = result.failure if isinstance(result, ModelAway) else gate.missing
             self._gate.missing = missing or self._gate.missing
             end = end_of(result, gate.counters, world.clock.now())
             if end.step is not None:

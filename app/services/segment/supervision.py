@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import ClosingTool, Held, Reported
+from app.core.agents.held_up import GitHubAway
 from app.core.agents.stops import Cause, Hold, Layer
 from app.core.breaker.clocks import seconds_left
 from app.core.breaker.raises import left_to_grant
@@ -45,7 +46,7 @@ from app.ports import (
     TurnEnd,
     WorkspaceFailed,
 )
-from app.services.failures import no_access
+from app.services.failures import github_away, no_access
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.waiting import wait_for_all
 
@@ -111,13 +112,13 @@ class Died:
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
+class ModelAway:
     """The model's provider does not answer; the work goes on once it does."""
 
     failure: ProviderFailure
 
 
-Result = Ended | Stopped | CannotGoOn | Died | Away
+Result = Ended | Stopped | CannotGoOn | Died | ModelAway | GitHubAway
 
 
 class Setting(Protocol):
@@ -128,7 +129,7 @@ class Setting(Protocol):
         """What a running turn gets to end by itself, unless a limit has stopped the agent."""
         ...
 
-    async def open(self) -> Session | CannotGoOn:
+    async def open(self) -> Session | CannotGoOn | GitHubAway:
         """Make everything ready. Raises `PortFailed`, `OSError`, `RuntimeError`."""
         ...
 
@@ -200,7 +201,7 @@ class Stretch:
     async def _work(self) -> Result | Halted:
         try:
             opened = await self._setting.open()
-            if isinstance(opened, CannotGoOn):
+            if isinstance(opened, CannotGoOn | GitHubAway):
                 return opened
             self._session = opened
             prompt = await self._setting.first_prompt(opened)
@@ -394,9 +395,11 @@ def follows_from(error: PortFailed) -> Result:
     """What follows for the agent from a failure of the world, by whose it is."""
     if (why := no_access(error)) is not None:
         return CannotGoOn(Cause.NO_ACCESS, why)
+    if (away := github_away(error)) is not None:
+        return away
     match error:
         case NoProvider(failure=failure):
-            return Away(failure)
+            return ModelAway(failure)
         case ModelUnusable():
             return CannotGoOn(Cause.MODEL_FAILED, str(error))
         case RuntimeMissing():
@@ -419,7 +422,7 @@ def _result(end: TurnEnd) -> Result | Halted:
         case RuntimeFailed(reason=reason):
             return Died(reason)
         case ProviderAway(failure=failure):
-            return Away(failure)
+            return ModelAway(failure)
         case ReportedComplete() | ReviewSubmitted() | ReportedBlocked() | Idle():
             return Ended(end)
 

@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal, assert_never
 
 from app.core.agents.agent import Agent
+from app.core.agents.events import HandedOver
 from app.core.steering.blockers import was_free
+from app.core.steering.ownership import Taken
 from app.core.steering.seen import UNKNOWN, Fact, Facts, LifeSeen, PullSeen, Seen, Unknown
 from app.ports import Issue, PullRequest, RunSegment
 from app.services.steering.feedback import Feedback
+from app.services.steering.missing import Missing
 from app.services.steering.ownership import Overriding
 from app.services.world import World, repository_of
 
@@ -17,8 +20,7 @@ from app.services.world import World, repository_of
 class Listed:
     """What a list of GitHub's has told already about an agent's issue."""
 
-    issue: Issue | Literal[Unknown.UNKNOWN] | None = UNKNOWN
-    """None: it is gone."""
+    issue: Issue | Literal[Unknown.UNKNOWN] = UNKNOWN
     is_news: bool = True
     """Whether something may have been done to it, and undone, since the look before."""
 
@@ -30,11 +32,18 @@ class Inquiry:
     """Asks about one agent as it was seen. May raise `GitHubFailed`."""
 
     def __init__(
-        self, world: World, ownership: Overriding, feedback: Feedback, agent: Agent, listed: Listed
+        self,
+        world: World,
+        ownership: Overriding,
+        feedback: Feedback,
+        missing: Missing,
+        agent: Agent,
+        listed: Listed,
     ) -> None:
         self._world = world
         self._ownership = ownership
         self._feedback = feedback
+        self._missing = missing
         self._agent = agent
         self._listed = listed
         self._pull: PullRequest | Literal[Unknown.UNKNOWN] | None = UNKNOWN
@@ -44,12 +53,7 @@ class Inquiry:
         facts, agent = seen.facts, self._agent
         match fact:
             case Fact.OWNERSHIP:
-                issue = self._listed.issue
-                if issue is UNKNOWN:
-                    issue = await self._world.github.issue(repository_of(agent), agent.id.issue)
-                taken = await self._ownership.taken_away(
-                    agent, seen.history, issue, is_news=self._listed.is_news
-                )
+                taken = await self._taken(seen)
                 # GitHub has answered for the repository, so it lets us in.
                 return replace(facts, taken=taken, lost_access=facts.lost_access or "")
             case Fact.PULL_REQUEST:
@@ -72,6 +76,18 @@ class Inquiry:
             case _:
                 assert_never(fact)
 
+    async def _taken(self, seen: Seen) -> Taken | None:
+        """Whether its work was taken away; not as long as GitHub may have missed its issue."""
+        here, agent = repository_of(self._agent), self._agent
+        issue: Issue | Literal[Unknown.UNKNOWN] | None = self._listed.issue
+        if issue is UNKNOWN:
+            issue = await self._world.github.issue(here, agent.id.issue)
+        if not self._missing.is_gone(here, agent.id.issue, issue) and issue is None:
+            return None
+        return await self._ownership.taken_away(
+            agent, seen.history, issue, is_news=self._listed.is_news
+        )
+
     async def _pull_request(self) -> PullRequest | None:
         """Also one that was merged before its number could be noted."""
         if self._pull is not UNKNOWN:
@@ -84,7 +100,9 @@ class Inquiry:
             merged = (pull for pull in pulls if pull.is_merged and pull.head_sha == agent.sha)
             found = next(merged, None)
             if found is not None:
-                await self._world.store.note_pull_request(agent.id, found.number)
+                now = self._world.clock.now()
+                told = HandedOver(at=now, pull_request=found.number)
+                await self._world.store.note_handed_over(agent, told)
         self._pull = found
         return found
 
@@ -95,7 +113,9 @@ class Inquiry:
         blockers: Mapping[int, Issue | None] = {
             number: await self._world.github.issue(here, number) for number in agent.blocked_by
         }
-        if not any(each is not None and each.is_open for each in blockers.values()):
+        gone = {n for n, each in blockers.items() if self._missing.is_gone(here, n, each)}
+        blockers = {number: each for number, each in blockers.items() if number not in gone}
+        if not any(each is None or each.is_open for each in blockers.values()):
             return True
         if not all(each is not None and may_have_been_closed(each) for each in blockers.values()):
             return False

@@ -21,6 +21,7 @@ from app.services.moves.moves import MOST_LOOKS, Moves
 from app.services.moves.stopping import Stopping
 from app.services.steering.facts import NOTHING_LISTED, Inquiry, Listed
 from app.services.steering.feedback import Feedback
+from app.services.steering.missing import Missing
 from app.services.steering.ownership import Overriding
 from app.services.world import World, segment_marker
 
@@ -44,6 +45,7 @@ class Looking:
         braking: Braking,
         ownership: Overriding,
         feedback: Feedback,
+        missing: Missing,
     ) -> None:
         self._world = world
         self._moves = moves
@@ -51,6 +53,7 @@ class Looking:
         self._braking = braking
         self._ownership = ownership
         self._feedback = feedback
+        self._missing = missing
 
     async def look(
         self, agent_id: AgentId, known: Facts = NOTHING_KNOWN, listed: Listed = NOTHING_LISTED
@@ -92,7 +95,9 @@ class Looking:
             facts=known,
             braked_for=await self._braking.time_under(agent, waits_since(agent, counters)),
         )
-        inquiry = Inquiry(self._world, self._ownership, self._feedback, agent, listed)
+        inquiry = Inquiry(
+            self._world, self._ownership, self._feedback, self._missing, agent, listed
+        )
         for _ in range(len(Fact) + 1):
             answer = next_step(agent, seen)
             if not isinstance(answer, Need):
