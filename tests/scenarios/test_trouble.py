@@ -123,7 +123,7 @@ def test_peers_09_a_protected_branch_is_named_and_the_work_stays_on_disk(team: S
     until(lambda: (team.workspace(agent.id) / "mine.txt").exists(), "the agent has begun")
     team.github.orders("protect", {"repository": "octo/demo", "branch": task.branch})
     team.go("protected")
-    team.until(task, State.SLEEPING, Waits.ANSWER)
+    team.until(task, State.SLEEPING, Waits.REVIEW)
     assert "protected" in team.until_comment(task, "could not be pushed").lower()
     assert (team.workspace(agent.id) / "mine.txt").read_text() == "mine\n"
     clone = team.github.clone("octo/demo")
