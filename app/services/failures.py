@@ -1,7 +1,7 @@
 """From the failures of the GitHub port to the values that decisions about retries are made of."""
 
-from app.core.agents.held_up import GitHubAway
 from app.core.effects import retry
+from app.core.steering.github_away import GitHubAway
 from app.ports import GitAway, GitHubFailed, NoAccess, PortFailed, RateLimited, Refused
 
 

@@ -6,9 +6,9 @@ from typing import Final
 
 import pytest
 
-from app.core.agents.held_up import GitHubAway
 from app.core.agents.stops import Cause
 from app.core.rules.outages import ProviderFailure
+from app.core.steering.github_away import GitHubAway
 from app.ports import (
     Blame,
     GitAway,

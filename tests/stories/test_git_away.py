@@ -9,8 +9,8 @@ import pytest
 
 from app.core.agents.counters import fold
 from app.core.agents.events import HeldUp, Waits
-from app.core.agents.held_up import FIRST_PAUSE, MOST_PAUSE
 from app.core.agents.lifecycle import State
+from app.core.steering.github_away import FIRST_PAUSE, MOST_PAUSE
 from tests.stories.happening import (
     AGAIN,
     ASKING,
@@ -44,27 +44,15 @@ ROLE_OF = {"stopped": "stopper", "paused": "pauser"}
 
 
 @contextmanager
-def without_git(squad: Story) -> Iterator[None]:
-    """It answers nothing meanwhile."""
-    squad.note("git", "is away")
-    squad.workspace.away = AWAY
+def trouble(squad: Story, what: str) -> Iterator[None]:
+    """Git answers nothing meanwhile (`away`), or takes no push (`keeps_nothing`)."""
+    squad.note("git", f"is in trouble: {what}")
+    setattr(squad.workspace, what, AWAY)
     try:
         yield
     finally:
-        squad.workspace.away = ""
+        setattr(squad.workspace, what, "")
         squad.note("git", "is back")
-
-
-@contextmanager
-def pushing_nothing(squad: Story) -> Iterator[None]:
-    """Agents begin, and git does not answer when their work is pushed."""
-    squad.note("git", "takes no push")
-    squad.workspace.keeps_nothing = AWAY
-    try:
-        yield
-    finally:
-        squad.workspace.keeps_nothing = ""
-        squad.note("git", "takes pushes again")
 
 
 def active(squad: Story, task: Task) -> timedelta:
@@ -85,7 +73,7 @@ def begins_without_git(squad: Story) -> Task:
 @pytest.mark.parametrize("away", [{"seconds": 80}, {"hours": 6}, {"days": 3}], ids=str)
 def test_who_cannot_begin_waits_and_no_clock_runs(away: dict[str, float]) -> None:
     with story(PLACES) as squad:
-        with without_git(squad):
+        with trouble(squad, "away"):
             task = begins_without_git(squad)
             squad.passes(**away)
             assert squad.states(task) == [WAITING]
@@ -100,7 +88,7 @@ def test_who_cannot_begin_waits_and_no_clock_runs(away: dict[str, float]) -> Non
 
 def test_the_pauses_between_its_tries_grow_and_begin_anew_when_it_has_worked() -> None:
     with story(PLACES) as squad:
-        with without_git(squad):
+        with trouble(squad, "away"):
             task = begins_without_git(squad)
             first = squad.agent(task).retry_at
             for _ in range(6):
@@ -110,7 +98,7 @@ def test_the_pauses_between_its_tries_grow_and_begin_anew_when_it_has_worked() -
             assert later - squad.clock.now() > timedelta(minutes=1)
         squad.passes(seconds=MOST_PAUSE.total_seconds())
         assert squad.states(task) == [AT_REVIEW]
-        with without_git(squad):
+        with trouble(squad, "away"):
             reviews(event="REQUEST_CHANGES", body="Explain it.")(squad, task)
             squad.settle()  # follows what is due soon
             assert squad.states(task) == [WAITING]
@@ -123,7 +111,7 @@ def test_the_pauses_between_its_tries_grow_and_begin_anew_when_it_has_worked() -
 def test_who_was_answered_while_git_is_away_goes_on_with_the_answer() -> None:
     with story(PLACES) as squad:
         task = squad.give("fixer", "The answer is wrong", *ASKS, *FIXES)
-        with without_git(squad):
+        with trouble(squad, "away"):
             squad.comment(task, "It is blue.")
             squad.settle()
             squad.passes(hours=1)
@@ -135,7 +123,7 @@ def test_who_was_answered_while_git_is_away_goes_on_with_the_answer() -> None:
 
 def test_a_restart_while_git_is_away_changes_nothing() -> None:
     with story(PLACES) as squad:
-        with without_git(squad):
+        with trouble(squad, "away"):
             task = begins_without_git(squad)
             for end in (squad.kill, squad.stop) * 3:
                 end()
@@ -165,7 +153,7 @@ def test_what_could_not_be_pushed_at_an_end_is_pushed_when_git_is_back(
     steps, ended = ENDS[end]
     with story(PLACES) as squad:
         task = squad.issue("The answer is wrong", *steps).by(ROLE_OF.get(end, "fixer"))
-        with pushing_nothing(squad):
+        with trouble(squad, "keeps_nothing"):
             squad.label(task, f"squadron:{task.role}")
             squad.settle()
             assert squad.states(task) == [ended]
@@ -192,7 +180,7 @@ def test_work_that_cannot_be_pushed_is_never_completed() -> None:
     """Beyond the time for a review it is asleep still, and the operator is reminded."""
     with story(PLACES) as squad:
         task = squad.issue("The answer is wrong", *FIXES).by("fixer")
-        with pushing_nothing(squad):
+        with trouble(squad, "keeps_nothing"):
             squad.label(task, "squadron:fixer")
             squad.settle()
             for _ in range(24):

@@ -64,26 +64,27 @@ def test_what_a_later_pass_does_not_find_either_is_gone() -> None:
         assert "deleted or transferred" in taken.why
 
 
+def is_blocked_by_one_that_is_not_found(squad: Story, passes_meanwhile: int) -> Task:
+    """Of its two blockers one is closed; GitHub does not find the other for so many passes."""
+    first, second = squad.issue("First"), squad.issue("Second")
+    waits = is_blocked("Later.", first.number, second.number)
+    task = squad.give("fixer", "Later", waits, *FIXES)
+    with squad.trouble(**finds_nothing(second.path)):
+        squad.close(first)
+        squad.settle()
+        assert squad.has_struck()
+        passes(squad, passes_meanwhile)
+    return task
+
+
 def test_one_404_on_a_blocker_wakes_nobody() -> None:
     with story(PLACES) as squad:
-        first, second = squad.issue("First"), squad.issue("Second")
-        waits = is_blocked("Later.", first.number, second.number)
-        task = squad.give("fixer", "Later", waits, *FIXES)
-        with squad.trouble(**finds_nothing(second.path)):
-            squad.close(first)
-            squad.settle()
-            assert squad.has_struck()
+        task = is_blocked_by_one_that_is_not_found(squad, 0)
         passes(squad, 3)
         assert squad.states(task) == [BLOCKED]
 
 
 def test_a_blocker_that_stays_away_holds_nobody_up() -> None:
     with story(PLACES) as squad:
-        first, second = squad.issue("First"), squad.issue("Second")
-        waits = is_blocked("Later.", first.number, second.number)
-        task = squad.give("fixer", "Later", waits, *FIXES)
-        with squad.trouble(**finds_nothing(second.path)):
-            squad.close(first)
-            squad.settle()
-            passes(squad, 2)
+        task = is_blocked_by_one_that_is_not_found(squad, 2)
         assert squad.states(task) == [AT_REVIEW]

@@ -28,11 +28,11 @@ from app.core.agents.events import (
     Waits,
     Woken,
 )
-from app.core.agents.held_up import GitHubAway, try_again_at
 from app.core.agents.lifecycle import State
 from app.core.agents.steps import Death, HoldBack, Pause, Requeue, Sleep, escalation
 from app.core.agents.stops import Cause, Failure, StopReason
 from app.core.steering.at_end import step_at_end
+from app.core.steering.github_away import GitHubAway, try_again_at
 from app.core.words.refusals import github_away
 from app.ports import (
     Report,

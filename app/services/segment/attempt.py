@@ -11,11 +11,11 @@ from typing import Final, TypeVar
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
 from app.core.agents.events import AgentEvent, Failed, ModelCalled, SpokenTo, Woken
-from app.core.agents.held_up import GitHubAway
 from app.core.agents.stops import Cause, Failure
 from app.core.breaker.verdict import usage
 from app.core.github.patch import files_of
 from app.core.rules.plan import RoleKind
+from app.core.steering.github_away import GitHubAway
 from app.core.words import prompts
 from app.core.words.prompts import UnderReview
 from app.ports import (

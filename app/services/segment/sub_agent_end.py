@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from app.core.agents.counters import Counters
-from app.core.agents.held_up import GitHubAway
 from app.core.agents.steps import Abandon, Escalate, Finish
 from app.core.agents.stops import Cause, Failure, Hold, StopReason, Trip
+from app.core.steering.github_away import GitHubAway
 from app.ports import Idle, ReportedBlocked, ReportedComplete, ReviewSubmitted, SessionEnd
 from app.services.segment.supervision import (
     CannotGoOn,

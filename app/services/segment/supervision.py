@@ -16,13 +16,13 @@ from typing import Final, Protocol
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import ClosingTool, Held, Reported
-from app.core.agents.held_up import GitHubAway
 from app.core.agents.stops import Cause, Hold, Layer
 from app.core.breaker.clocks import seconds_left
 from app.core.breaker.raises import left_to_grant
 from app.core.breaker.verdict import LimitUse, amount_words, usage
 from app.core.limits import CATALOGUE, LimitName
 from app.core.rules.outages import ProviderFailure
+from app.core.steering.github_away import GitHubAway
 from app.core.words import prompts
 from app.ports import (
     Blame,

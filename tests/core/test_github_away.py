@@ -14,9 +14,9 @@ from app.core.agents.events import (
     Waits,
     Woken,
 )
-from app.core.agents.held_up import (
+from app.core.effects.retry import MAX_RATE_LIMIT_WAIT
+from app.core.steering.github_away import (
     FIRST_PAUSE,
-    MOST_LIMIT_WAIT,
     MOST_PAUSE,
     GitHubAway,
     try_again_at,
@@ -57,7 +57,7 @@ def test_what_else_held_it_up_does_not_count() -> None:
         (timedelta(seconds=-60), FIRST_PAUSE),
         (timedelta(seconds=4), FIRST_PAUSE),
         (timedelta(minutes=40), timedelta(minutes=40)),
-        (timedelta(days=3), MOST_LIMIT_WAIT),
+        (timedelta(days=3), MAX_RATE_LIMIT_WAIT),
     ],
 )
 def test_whom_github_asks_for_patience_is_patient(resets_in: timedelta, waits: timedelta) -> None:

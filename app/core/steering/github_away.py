@@ -6,12 +6,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.agents.events import AgentEvent, HeldUp, ModelAsked, TurnAsked, Waits, Woken
+from app.core.effects.retry import MAX_RATE_LIMIT_WAIT
 
 FIRST_PAUSE: Final = timedelta(seconds=5)
 """Doubled each time."""
 MOST_PAUSE: Final = timedelta(minutes=5)
-MOST_LIMIT_WAIT: Final = timedelta(hours=1, minutes=5)
-"""GitHub's limits are counted by the hour; anything later is a clock that disagrees."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,7 @@ def try_again_at(history: Sequence[AgentEvent], away: GitHubAway, now: datetime)
     doublings = min(_times_held_up(history), 16)  # keeps the power small
     pause = min(FIRST_PAUSE * (1 << doublings), MOST_PAUSE)
     if away.resets_at is not None:
-        pause = max(pause, min(away.resets_at - now, MOST_LIMIT_WAIT))
+        pause = max(pause, min(away.resets_at - now, MAX_RATE_LIMIT_WAIT))
     return now + pause
 
 
