@@ -373,7 +373,7 @@ def _durable_engine(
 
 def _membership(settings: Settings, database: sa.Engine, drain: Drain) -> Membership:
     if database.dialect.name != "postgresql":
-        return SingleProcess(settings.data_dir, new_name())
+        return SingleProcess(settings.data_dir, Path(database.url.database or ""), new_name())
     dsn = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
     notes = CutOffNotes(settings.data_dir)
 

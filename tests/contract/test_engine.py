@@ -1,146 +1,13 @@
 """What every engine promises: the durable one, and its twin of the stories."""
 
-import asyncio
-import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from typing import Any, Final, Protocol
 
 import pytest
-import sqlalchemy as sa
 
-from app.adapters.engine import DurableEngine, RunningEngine, SingleProcess
-from app.adapters.store.database import make_engine
 from app.core.agents.agent import AgentId
-from app.ports import HandleDelivery, RunSegment, Work, WorkKind
-from tests.twins.clock import TurnedClock
-from tests.twins.engine import TwinEngine
-from tests.twins.loop import StoryLoop
-
-QUEUES: Final = {WorkKind.DELIVERY: 3, WorkKind.SEGMENT: 2}
-MOST_SECONDS: Final = 120.0
-"""Far more than anything takes: a machine that is busy with other things proves nothing."""
-
-
-@dataclass
-class Desk:
-    """Where work is performed."""
-
-    doing: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
-    """What is done for a delivery, or for other work by its id; nothing for any other."""
-    begun: list[str] = field(default_factory=list)
-    ended: list[str] = field(default_factory=list)
-
-    async def handle(self, work: Work) -> None:
-        name = work.delivery if isinstance(work, HandleDelivery) else work.id
-        self.begun.append(name)
-        if name in self.doing:
-            await self.doing[name]()
-        self.ended.append(name)
-
-
-class Bench(Protocol):
-    """An engine, and how time passes around it."""
-
-    engine: RunningEngine
-    database: sa.Engine
-    desk: Desk
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any: ...
-
-    def until(self, is_so: Callable[[], object]) -> None:
-        """Let time pass until it is so."""
-
-    async def pause(self) -> None:
-        """Let a moment pass, within a handler."""
-
-    def crash(self) -> None:
-        """Its process ends in the middle of its work, and the next one starts."""
-
-
-class DurableBench:
-    """The real engine, in real time."""
-
-    def __init__(self, directory: Path) -> None:
-        self.desk = Desk()
-        self.database = make_engine(f"sqlite:///{directory / 'engine.sqlite'}")
-        self._directory = directory
-        self._loop = asyncio.new_event_loop()
-        self._starts = 0
-        self.start()
-
-    def start(self) -> None:
-        self._starts += 1
-        membership = SingleProcess(self._directory, f"start-{self._starts}")
-        self.engine = DurableEngine(self.database, membership, QUEUES)
-        self.run(self.engine.start(self.desk.handle))
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return self._loop.run_until_complete(work)
-
-    def until(self, is_so: Callable[[], object]) -> None:
-        deadline = time.monotonic() + MOST_SECONDS
-        while not is_so():
-            assert time.monotonic() < deadline, "it never came"
-            self.run(asyncio.sleep(0.05))
-
-    async def pause(self) -> None:
-        await asyncio.sleep(0.02)
-
-    def crash(self) -> None:
-        self.run(self.engine.stop(0))
-        self.start()
-
-    def close(self) -> None:
-        self.run(self.engine.stop(1))
-        self.database.dispose()
-        self._loop.close()
-
-
-class TwinBench:
-    """The twin, by a clock that is turned."""
-
-    def __init__(self, directory: Path) -> None:
-        self.desk = Desk()
-        self.database = make_engine(f"sqlite:///{directory / 'engine.sqlite'}")
-        self._clock = TurnedClock(datetime.now(UTC))
-        self._loop = StoryLoop()
-        self._starts = 0
-        self.start()
-
-    def start(self) -> None:
-        self._starts += 1
-        name = f"start-{self._starts}"
-        self.engine = TwinEngine(self._clock, name, self.database, QUEUES)
-        self.run(self.engine.start(self.desk.handle))
-
-    def run(self, work: Coroutine[Any, Any, Any]) -> Any:
-        return self._loop.finish(self._loop.create_task(work))
-
-    def until(self, is_so: Callable[[], object]) -> None:
-        deadline = self._clock.now() + timedelta(seconds=MOST_SECONDS)
-        while not is_so():
-            assert self._clock.now() < deadline, "it never came"
-            self._clock.turn(self._clock.next_in or timedelta(seconds=1))
-            self._loop.run_until_quiet()
-
-    async def pause(self) -> None:
-        await self._clock.sleep(0.2)
-
-    def crash(self) -> None:
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_quiet()
-        self.start()
-
-    def close(self) -> None:
-        for task in asyncio.all_tasks(self._loop):
-            task.cancel()
-        self._loop.run_until_quiet()
-        self.database.dispose()
-        self._loop.close()
+from app.ports import RunSegment, WorkKind
+from tests.contract.engine_bench import QUEUES, Bench, DurableBench, TwinBench, work
 
 
 @pytest.fixture(scope="module", params=[DurableBench, TwinBench], ids=["durable", "twin"])
@@ -150,10 +17,6 @@ def bench(
     here = request.param(tmp_path_factory.mktemp("engine"))
     yield here
     here.close()
-
-
-def work(name: str, delay_seconds: float = 0) -> Work:
-    return HandleDelivery(name, delay_seconds=delay_seconds)
 
 
 def test_work_is_there_if_and_only_if_its_transaction_commits(bench: Bench) -> None:

@@ -171,8 +171,9 @@ async def until_ended(store: SqlStore) -> None:
 async def live(directory: Path, slots: int, lives: int, seed: int) -> None:
     """Until all have ended, the last wave as well."""
     starts = next(n for n in itertools.count() if not (directory / f"slots-{n}.log").exists())
-    database = make_engine(f"sqlite:///{directory / 'lives.sqlite'}")
-    membership = SingleProcess(directory, str(os.getpid()))
+    file = directory / "lives.sqlite"
+    database = make_engine(f"sqlite:///{file}")
+    membership = SingleProcess(directory, file, str(os.getpid()))
     migrate(database)
     engine = DurableEngine(database, membership, {WorkKind.SEGMENT: slots})
     writer = GroupWriter(database)

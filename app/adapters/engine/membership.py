@@ -1,4 +1,4 @@
-"""Which processes are alive: a lock on the data directory (SQLite), advisory locks (PostgreSQL).
+"""Which processes are alive: locks on files (SQLite), advisory locks (PostgreSQL).
 
 A dead process is recovered by nobody unless we do it, and a live one that lost its lock must end
 itself before somebody else runs its work: tried without this self-fence, two workers took the same
@@ -11,6 +11,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -24,7 +25,7 @@ log = logging.getLogger("squadron.engine")
 
 
 class AlreadyRunning(Exception):
-    """Another process works in this data directory."""
+    """Another process works in this data directory, or with this database."""
 
 
 class Membership(Protocol):
@@ -49,27 +50,33 @@ class Membership(Protocol):
 
 
 class SingleProcess:
-    """SQLite: one process a data directory. The second start is refused.
+    """SQLite: one process a data directory, and a database. The second start is refused: two that
+    take work from one SQLite file do some of it twice (dbos-inc/dbos-transact-py#541).
 
     The executor id is the same at each start, so that a restart recovers its own work.
     """
 
     executor_id = "squadron"
 
-    def __init__(self, data_directory: Path, unique: str) -> None:
-        """Takes the lock. Raises `AlreadyRunning`."""
+    def __init__(self, data_directory: Path, database: Path, unique: str) -> None:
+        """Takes the locks. Raises `AlreadyRunning`."""
         self.worker = f"{socket.gethostname()}-{os.getpid()}-{unique}"
         data_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = data_directory / "squadron.lock"
-        self._file = path.open("a")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._file.close()
-            raise AlreadyRunning(
-                f"another Squadron works in {data_directory} (lock {path}); stop it first,"
-                " or use PostgreSQL for more than one process"
-            ) from error
+        file_of_database = database.resolve()
+        with ExitStack() as taken:
+            for path, where in (
+                (data_directory / "squadron.lock", f"works in {data_directory}"),
+                (file_of_database.with_name(f"{file_of_database.name}.lock"), f"uses {database}"),
+            ):
+                file = taken.enter_context(path.open("a"))
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except OSError as error:
+                    raise AlreadyRunning(
+                        f"another Squadron {where} (lock {path}); stop it first,"
+                        " or use PostgreSQL for more than one process"
+                    ) from error
+            self._locks = taken.pop_all()
 
     def watch(self, take_over: Callable[[str], None]) -> None:
         """Nobody else can work here, so there is nobody to take over from."""
@@ -82,8 +89,8 @@ class SingleProcess:
         """The engine recovers this executor's own work at start."""
 
     def leave(self) -> None:
-        """Give the data directory up."""
-        self._file.close()
+        """Give the data directory and the database up."""
+        self._locks.close()
 
 
 class ClusterMembership:
