@@ -174,10 +174,10 @@ class Service:
         await self.engine.enqueue(Reconcile(START, f"{START}:{self.engine.worker}"))
         await self.engine.enqueue(Redeliver("start", f"start:{self.engine.worker}"))
         self.timetable.every(timedelta(seconds=self.interval_seconds), self._reconcile)
-        self.timetable.every(timedelta(hours=1), self._forget)
-        self.timetable.every(timedelta(days=1), self._tidy)
+        # Asked for at once and often, so that a service which is seldom up for long does it too.
+        self.timetable.every(timedelta(hours=1), self._forget, at_once=True)
+        self.timetable.every(timedelta(hours=1), self._tidy, at_once=True)
         if self.is_adaptive:
-            # Asked for often, so that a service which is seldom up for long does it too.
             self.timetable.every(timedelta(hours=1), self._adapt, at_once=True)
         self.timetable.every(SWEEP_EVERY, self.engine.sweep)
         self.timetable.start()
@@ -200,13 +200,21 @@ class Service:
         log.info("stopped", extra={"worker": self.engine.worker})
 
     async def _reconcile(self) -> None:
-        """One pass a cluster and interval: every process names the same pass alike. What GitHub
-        could not deliver is asked for beside it, on a queue of its own."""
-        pass_number = int(self.clock.now().timestamp() // self.interval_seconds)
-        await self.engine.enqueue(Reconcile("interval", f"{pass_number}"))
-        await self.engine.enqueue(Redeliver("interval", f"{pass_number}"))
+        """One pass a cluster and interval: every process names the same pass alike, by the one
+        before it too, or there would be none for an hour where a clock is set back by an hour. What
+        GitHub could not deliver is asked for beside it, on a queue of its own."""
+        before, interval = await self.store.last_pass(), self.interval_seconds
+        occasion = f"{self.clock.now().timestamp() // interval:.0f}"
+        if before is not None:
+            began = before.ended_at.timestamp() - before.seconds
+            if f"{began // interval:.0f}" == occasion:
+                return
+            occasion += f":{before.ended_at.timestamp():.6f}"
+        await self.engine.enqueue(Reconcile("interval", occasion))
+        await self.engine.enqueue(Redeliver("interval", occasion))
 
     async def _tidy(self) -> None:
+        """Once a cluster and day."""
         today = self.clock.now().date().isoformat()
         await self.engine.enqueue(Reconcile(TIDY, f"tidy:{today}"))
 

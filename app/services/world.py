@@ -92,6 +92,12 @@ class World:
     """`PATH` of agents' processes."""
 
 
+def clock_lead(clock: Clock) -> float:
+    """By how many seconds the wall clock is ahead of the monotonic one: it stays the same as long
+    as nobody sets the wall clock."""
+    return clock.now().timestamp() - clock.monotonic()
+
+
 def repository_of(agent: Agent) -> Repository:
     """Where the agent's repository is, as its installation sees it."""
     return Repository(agent.repository, agent.installation_id)

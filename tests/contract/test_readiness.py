@@ -62,7 +62,7 @@ async def test_a_clock_that_was_set_back_does_not_make_an_answer_last(world: Wor
     with disk_of(world, disk):
         assert await readiness.why_not() == ""
         disk.is_full = True
-        clock.set_back(timedelta(hours=1))
+        clock.set_by(-timedelta(hours=1))
         assert await readiness.why_not() != ""
 
 

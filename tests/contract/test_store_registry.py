@@ -156,8 +156,8 @@ async def test_a_segment_begins_and_begins_again_after_a_death(world: World) -> 
     assert again is not None
     assert (again.worker, again.segment_attempts, again.updated_at) == ("worker-2", 2, later(5))
     assert (await world.store.log(active.id))[1:] == [
-        SegmentStarted(at=later(1), segment=0, attempt=1, worker="worker-1"),
-        SegmentStarted(at=later(5), segment=0, attempt=2, worker="worker-2"),
+        SegmentStarted(at=later(1), segment=0, attempt=1, worker="worker-1", clock_lead=0.0),
+        SegmentStarted(at=later(5), segment=0, attempt=2, worker="worker-2", clock_lead=0.0),
     ]
 
 

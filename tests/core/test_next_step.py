@@ -17,6 +17,7 @@ from app.core.agents.events import (
     Braked,
     BrakeLifted,
     Created,
+    HandedOver,
     SegmentStarted,
     Slept,
     SpokenTo,
@@ -86,6 +87,7 @@ WHO: Final[Mapping[str, Agent]] = {
     "SLEEPING blocker": who_is(State.SLEEPING, waits_for=Waits.BLOCKER, blocked_by=(3, 4)),
     "SLEEPING answer": who_is(State.SLEEPING, waits_for=Waits.ANSWER, pull_request=20),
     "SLEEPING review": who_is(State.SLEEPING, waits_for=Waits.REVIEW, pull_request=20),
+    "SLEEPING unopen": who_is(State.SLEEPING, waits_for=Waits.REVIEW),
     "SLEEPING access": who_is(State.SLEEPING, waits_for=Waits.ACCESS),
     "PAUSED": who_is(State.PAUSED, waits_for=Waits.RAISE),
     "STOPPING at work": who_is(State.STOPPING, worker="worker-1"),
@@ -116,6 +118,7 @@ ACTIVE           -       take   done   take   -     -     -     -      sleep -  
 SLEEPING blocker -       take   done   take   wake  -     -     wake   -     -      -     stop  -
 SLEEPING answer  -       take   done   take   -     wake  stop  wake   -     -      -     stop  -
 SLEEPING review  -       take   done   take   -     wake  stop  -      -     -      -     done  -
+SLEEPING unopen  -       take   done   take   -     -     -     wake   -     -      -     -     -
 SLEEPING access  -       take   done   take   -     -     -     wake   -     wake   -     stop  -
 PAUSED           -       take   done   take   -     -     -     -      -     -      -     stop  -
 STOPPING at work -       -      -      -      -     -     -     -      -     -      end   -     -
@@ -222,6 +225,7 @@ NEEDS: Final[Mapping[str, str]] = {
     "SLEEPING blocker": "ownership blockers",
     "SLEEPING answer": "ownership pull-request feedback",
     "SLEEPING review": "ownership pull-request feedback",
+    "SLEEPING unopen": "ownership pull-request",
     "SLEEPING access": "ownership",
     "PAUSED": "ownership",
     "STOPPING at work": "life",
@@ -339,6 +343,20 @@ def test_who_works_is_late_only_if_its_worker_lives() -> None:
     assert step.stop.layer is Layer.RECONCILIATION
     dead = replace(QUIET, life=LifeSeen(is_pending=True, has_worker=False))
     assert step_of(agent, seen(agent, dead, now=later)) is None
+
+
+def test_who_works_is_not_late_by_a_clock_that_was_set_just_now() -> None:
+    agent, later = WHO["ACTIVE"], START + MONTH
+    assert step_of(agent, seen(agent, QUIET, now=later, is_steady=False)) is None
+    asleep = seen(WHO["SLEEPING answer"], FACTS["late"], now=later, is_steady=False)
+    assert isinstance(step_of(WHO["SLEEPING answer"], asleep), Escalate), "that is an instant"
+
+
+def test_a_review_is_waited_for_from_when_there_is_something_to_review() -> None:
+    agent, later = WHO["SLEEPING review"], START + MONTH
+    opened = HandedOver(at=later, pull_request=20)
+    late = seen(agent, FACTS["late"], now=later, history=[*log_of(agent), opened])
+    assert step_of(agent, late) is None
 
 
 def test_time_under_a_brake_is_no_waiting() -> None:

@@ -73,7 +73,7 @@ RAISED = Raised(at=NOW, limit=LimitName.MAX_TURNS, amount=5, maximum=10, by="ada
 TOLD = TakenAway(at=EARLIER, why="#12 was closed.", said="comment 7", since=EARLIER)
 WORK = KeptWork("b" * 40, is_pushed=True, commits=("One",))
 STEPS: tuple[Step, ...] = (
-    Begin("worker-1"),
+    Begin("worker-1", 1_000.0),
     WakeUp("#3 was closed."),
     Sleep(Waits.ANSWER, "Which?"),
     Pause(HELD),
@@ -146,14 +146,18 @@ def test_nothing_of_a_sub_agent_is_enqueued_or_kept(state: State, step: Step) ->
             target(state, signal_of(step))
 
 
+def begins(attempt: int, worker: str) -> SegmentStarted:
+    return SegmentStarted(at=NOW, segment=3, attempt=attempt, worker=worker, clock_lead=1_000.0)
+
+
 def test_a_segment_begins_and_begins_once_more_after_a_death() -> None:
     queued = at_work(State.QUEUED)
-    begun = transition(replace(queued, segment_attempts=0), Begin("worker-1"), None, NOW)
-    assert begun.events == (SegmentStarted(at=NOW, segment=3, attempt=1, worker="worker-1"),)
+    begun = transition(replace(queued, segment_attempts=0), Begin("worker-1", 1_000.0), None, NOW)
+    assert begun.events == (begins(1, "worker-1"),)
     assert (begun.after.worker, begun.after.segment_attempts) == ("worker-1", 1)
     assert begun.follow == (), "its first publication is asked for when the workspace is there"
-    again = transition(begun.after, Begin("worker-2"), None, NOW)
-    assert again.events == (SegmentStarted(at=NOW, segment=3, attempt=2, worker="worker-2"),)
+    again = transition(begun.after, Begin("worker-2", 1_000.0), None, NOW)
+    assert again.events == (begins(2, "worker-2"),)
     assert (again.after.worker, again.after.segment_attempts) == ("worker-2", 2)
 
 

@@ -72,4 +72,4 @@ async def begin(
         return None
     if agent.segment != segment:
         return None
-    return await store.move(transition(agent, Begin(worker), None, at))
+    return await store.move(transition(agent, Begin(worker, 0.0), None, at))

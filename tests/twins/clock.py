@@ -68,14 +68,14 @@ class TurnedClock:
 
     def turn(self, by: timedelta) -> None:
         """Let so much time pass."""
-        assert by >= timedelta(), "time does not pass backwards; see `set_back`"
+        assert by >= timedelta(), "time does not pass backwards; see `set_by`"
         self._passed += by
         self._shows += by
         self._wake()
 
-    def set_back(self, by: timedelta) -> None:
-        """Show an earlier time from now on, as a machine's clock does that is corrected."""
-        self._shows -= by
+    def set_by(self, by: timedelta) -> None:
+        """Show a later time from now on, or an earlier one, as a clock does that is corrected."""
+        self._shows += by
 
     def lose(self, who: str) -> None:
         """Whoever waits now in a task whose name begins so is never woken."""

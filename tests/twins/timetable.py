@@ -1,9 +1,10 @@
 """A twin of the timetable: what is done again and again, by the clock that a story turns."""
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
-from app.ports import Clock, Job
+from app.ports import Clock, Job, StoreUnavailable
 
 
 class TurnedTimetable:
@@ -26,8 +27,9 @@ class TurnedTimetable:
         await asyncio.gather(*self._running, return_exceptions=True)
 
     async def _repeat(self, interval: timedelta, job: Job, at_once: bool) -> None:
-        if at_once:
-            await job()
-        while True:
+        if not at_once:
             await self._clock.sleep(interval / timedelta(seconds=1))
-            await job()
+        while True:
+            with suppress(StoreUnavailable):  # it is done at its next time
+                await job()
+            await self._clock.sleep(interval / timedelta(seconds=1))

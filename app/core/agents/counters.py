@@ -15,6 +15,7 @@ from app.core.agents.events import (
     AgentEvent,
     Braked,
     BrakeLifted,
+    ClockSet,
     Created,
     Decided,
     Failed,
@@ -149,13 +150,16 @@ class Counters(NamedTuple):
     unheard: tuple[SpokenTo, ...] = ()
     """What people wrote to it and the model has not answered yet, oldest first."""
     unanswered: int = 0
-    """The first so many of these were in the prompt that was sent last."""
+    """The first so many of these were in what was sent last."""
     active: timedelta = timedelta()
     """Active time up to `clock`, over all segments."""
     active_at_start: timedelta = timedelta()
     """The same when the present segment began."""
     clock: datetime | None = None
     """The last instant seen while a segment is running; None while none runs."""
+    clock_lead: float | None = None
+    """By how many seconds the wall clock was ahead of the monotonic one when the segment began, or
+    was set; None: nobody noted it."""
     heard: datetime | None = None
     """When the running session last did anything; None before its first
     turn."""
@@ -267,6 +271,8 @@ def active_until(counters: Counters, at: datetime) -> timedelta:
 
 def after(counters: Counters, event: AgentEvent) -> Counters:
     """Counters after one more event. Total: every event is accepted in every state."""
+    if isinstance(event, ClockSet):
+        counters = _set_by(counters, event.by_seconds)
     counters = _passed_time(counters, event)
     match event:
         case ToolAsked():
@@ -295,10 +301,11 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
                 unanswered=len(counters.unheard),
                 unanswered_asks=_asked_once_more(counters, turns=1),
             )
-        case SegmentStarted(at=at):
+        case SegmentStarted(at=at, clock_lead=clock_lead):
             return counters._replace(
                 active_at_start=counters.active,
                 clock=at,
+                clock_lead=clock_lead,
                 heard=None,
                 asleep_since=None,
                 open_calls=(),
@@ -341,7 +348,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             return _asked_in_vain(counters)
         case HeldUp(waits_for=Waits.GIT):  # it asked GitHub in vain, and that was no work
             return counters._replace(active=counters.active_at_start)
-        case Braked() | BrakeLifted() | HeldUp() | LetOn() | LostAccess() | Decided():
+        case Braked() | BrakeLifted() | HeldUp() | LetOn() | LostAccess() | Decided() | ClockSet():
             return counters
         case _:
             assert_never(event)
@@ -357,8 +364,26 @@ _NOT_OF_THE_SESSION: Final = (
     SetUp,
     SpokenTo,
     Decided,
+    ClockSet,
 )
 """What the timer, Squadron, a human or a setup adds: a session that hangs is still silent."""
+
+
+def _set_by(counters: Counters, seconds: float) -> Counters:
+    """Instants before the clock was set, as it would have shown them after that. No clock shows
+    what the calendar does not hold: then they stay."""
+    if counters.clock is None or counters.clock_lead is None:
+        return counters
+    heard = counters.heard
+    try:
+        by = timedelta(seconds=seconds)
+        return counters._replace(
+            clock=counters.clock + by,
+            clock_lead=counters.clock_lead + seconds,
+            heard=None if heard is None else heard + by,
+        )
+    except OverflowError:
+        return counters
 
 
 def _passed_time(counters: Counters, event: AgentEvent) -> Counters:

@@ -85,6 +85,20 @@ class SegmentStarted:
     """1 for the first; more after the process or the runtime died."""
     worker: str = ""
     """The process that runs it; empty: nobody noted it."""
+    clock_lead: float | None = None
+    """By how many seconds the wall clock was ahead of the monotonic one of that machine; None:
+    nobody noted it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClockSet:
+    """Somebody has set the clock of the machine that runs the segment, between the event before
+    and this one."""
+
+    at: datetime
+    """As the clock shows it now."""
+    by_seconds: float
+    """Below 0: it was set back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -332,8 +346,8 @@ class LineComment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpokenTo:
-    """A person wrote to the agent while it worked or waited for its turn: it is in the next prompt,
-    and in those after it until the model has answered one."""
+    """A person wrote to the agent, and the words did not wake it: they are in what the model reads
+    next, and in what follows until the model has answered."""
 
     at: datetime
     """When the agent listened."""
@@ -522,6 +536,7 @@ class Decided:
 AgentEvent = (
     Created
     | SegmentStarted
+    | ClockSet
     | SegmentEnded
     | HostRefused
     | SetUp

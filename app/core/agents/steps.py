@@ -43,6 +43,8 @@ class Begin:
 
     worker: str
     """The process that runs it."""
+    clock_lead: float
+    """By how many seconds the wall clock is ahead of the monotonic one there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,8 +82,13 @@ def transition(agent: Agent, step: Step, kept: KeptWork | None, at: datetime) ->
     match step:
         case Begin(worker=worker):
             row = replace(row, worker=worker, segment_attempts=agent.segment_attempts + 1)
-            attempt = row.segment_attempts
-            started = SegmentStarted(at=at, segment=row.segment, attempt=attempt, worker=worker)
+            started = SegmentStarted(
+                at=at,
+                segment=row.segment,
+                attempt=row.segment_attempts,
+                worker=worker,
+                clock_lead=step.clock_lead,
+            )
             return moved(agent, signal, row, [started])
         case WakeUp():
             return moved(agent, signal, row, [_woken(step, at)])

@@ -156,7 +156,7 @@ _ENTRIES: Final = (
         most=YEAR_SECONDS,
         trips=Trips.REACHED,
         why="A senior developer would reassess an issue after two hours.",
-        counted="wall-clock time in ACTIVE, added up over all segments",
+        counted="time in ACTIVE by the monotonic clock, added up over all segments",
         not_counted="time asleep, paused, queued, or while no process was running",
         optional=False,
     ),

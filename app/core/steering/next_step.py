@@ -224,6 +224,8 @@ def late(agent: Agent, seen: Seen) -> Answered:
             return Need(Fact.LIFE)
         if not seen.facts.life.has_worker:
             return Stays("no time passes for it while its worker is gone")
+        if not seen.is_steady:
+            return Stays("the clock was set just now; its worker notes that first")
     elif not seen.facts.is_current:
         return Stays("the clock waits until all is seen that people did")
     trip = overdue(agent, seen.counters, seen.now, seen.braked_for)

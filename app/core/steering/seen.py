@@ -119,3 +119,5 @@ class Seen:
     facts: Facts
     braked_for: timedelta = timedelta()
     """How much of its present waiting a brake was on."""
+    is_steady: bool = True
+    """Whether the clock of whoever looks was not set just now."""

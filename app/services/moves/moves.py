@@ -9,8 +9,9 @@ from dataclasses import replace
 from typing import Final
 
 from app.core.agents.agent import Agent, AgentId
+from app.core.agents.clock_set import clock_set
 from app.core.agents.counters import fold
-from app.core.agents.events import AgentEvent, Failed, TakenAway, Tripped
+from app.core.agents.events import AgentEvent, ClockSet, Failed, TakenAway, Tripped
 from app.core.agents.lifecycle import State
 from app.core.agents.steps import Begin, Cancel, Escalate, HoldBack, Step, TakeAway
 from app.core.agents.transition import decided, keeps_work, transition
@@ -18,7 +19,7 @@ from app.core.agents.work import KeptWork, Publish
 from app.services.money.funding import Money
 from app.services.moves import limit_log as limitlog
 from app.services.moves.kept_work import keep_work, keep_work_or_branch
-from app.services.world import World
+from app.services.world import World, clock_lead
 
 MOST_LOOKS: Final = 3
 """How often an agent that somebody else is moving on is looked at again."""
@@ -60,6 +61,8 @@ class Moves:
             kept = await keep(self._world, agent)
         now = self._world.clock.now()
         change = transition(agent, step, kept, now)
+        if told := await self._clock_set(agent):
+            change = replace(change, events=(told, *change.events))
         if rule:
             change = replace(change, events=(*change.events, decided(rule, step, now)))
         moved = await self._world.store.move(change)
@@ -86,7 +89,8 @@ class Moves:
             is_due = agent is not None and agent.state in (State.QUEUED, State.ACTIVE)
             if agent is None or not is_due or agent.segment != segment:
                 return None
-            if begun := await self.apply(agent, Begin(self._world.worker)):
+            step = Begin(self._world.worker, clock_lead(self._world.clock))
+            if begun := await self.apply(agent, step):
                 return begun
         return None
 
@@ -112,6 +116,13 @@ class Moves:
         if kept.is_pushed and kept.sha is not None and kept.sha != agent.sha:
             await self._world.store.note_head(agent.id, None, kept.sha)
             await self._world.engine.enqueue(Publish(agent.id, f"kept:{kept.sha}"))
+
+    async def _clock_set(self, agent: Agent) -> ClockSet | None:
+        """That the clock was set since the last event of a segment that runs here."""
+        if agent.worker != self._world.worker:
+            return None
+        counters, clock = fold(await self._world.store.log(agent.id)), self._world.clock
+        return clock_set(counters, clock_lead(clock), clock.now())
 
     async def _account(self, agent: Agent, events: tuple[AgentEvent, ...]) -> None:
         """Tell the ledger what the agent has spent, and the log what has stopped it."""

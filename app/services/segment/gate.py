@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from app.core.agents.agent import Agent
-from app.core.agents.counters import Counters, fold
+from app.core.agents.clock_set import clock_set
+from app.core.agents.counters import Counters, after, fold
 from app.core.agents.events import (
     AgentEvent,
     Ask,
@@ -50,7 +51,7 @@ from app.ports import (
     WorkspaceFailed,
 )
 from app.services.moves import limit_log as limitlog
-from app.services.world import World
+from app.services.world import World, clock_lead
 from app.testruns import Outcome, Suite, may_change, outcome_of, suite_of
 from app.testruns.shell_line import SHELL_TOOLS
 from app.testruns.waiting import is_waiting
@@ -315,10 +316,7 @@ class BreakerGate:
     async def record(self, events: Sequence[AgentEvent]) -> None:
         """Append facts that need no judgement. Raises `Superseded`."""
         async with self._lock:
-            await self._store_events(events)
-            self._set(fold(events, self._counters))
-            for event in events:
-                limitlog.tell(self._agent, self._counters, event)
+            await self._record(events)
 
     async def record_next(
         self, make: Callable[[Counters], Awaitable[Sequence[AgentEvent]]]
@@ -329,11 +327,7 @@ class BreakerGate:
         Raises `Superseded`, and what `make` raises; then nothing is appended.
         """
         async with self._in_turn, self._lock:
-            events = await make(self._counters)
-            await self._store_events(events)
-            self._set(fold(events, self._counters))
-            for event in events:
-                limitlog.tell(self._agent, self._counters, event)
+            await self._record(await make(self._counters))
 
     async def note(self, event: AgentEvent) -> None:
         """Record, unless the segment was taken over: then it is being stopped anyway."""
@@ -368,8 +362,10 @@ class BreakerGate:
 
     async def _ask(self, ask: Ask, layer: Layer = Layer.HOOK) -> Verdict:
         async with self._lock:
-            decision = decide(self._counters, ask, self._agent.assignment.limits, layer)
             try:
+                if await self._is_clock_set():
+                    ask = replace(ask, at=self._clock.now())
+                decision = decide(self._counters, ask, self._agent.assignment.limits, layer)
                 await self._store_events(decision.events)
             except Superseded:
                 return Verdict(Answer.DENY, "This segment was taken over; nothing runs any more.")
@@ -383,6 +379,29 @@ class BreakerGate:
                 self._untold.clear()
                 return Verdict(Answer.WARN, told, verdict.limit, verdict.observed, verdict.maximum)
             return verdict
+
+    async def _record(self, events: Sequence[AgentEvent]) -> None:
+        if await self._is_clock_set():
+            events = [replace(event, at=self._clock.now()) for event in events]
+        await self._store_events(events)
+        self._set(fold(events, self._counters))
+        for event in events:
+            limitlog.tell(self._agent, self._counters, event)
+
+    async def _is_clock_set(self) -> bool:
+        """Whether somebody has set the machine's clock since the last event: that is noted, and
+        no instant counts that was read before."""
+        told = clock_set(self._counters, clock_lead(self._clock), self._clock.now())
+        if told is None:
+            return False
+        await self._store_events([told])
+        self._set(after(self._counters, told))
+        log.warning(
+            "the machine's clock was set by %s seconds",
+            f"{told.by_seconds:+.0f}",
+            extra={"agent": str(self._agent.id)},
+        )
+        return True
 
     async def _store_events(self, events: Sequence[AgentEvent]) -> None:
         if self.superseded.is_set():

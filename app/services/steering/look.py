@@ -23,6 +23,7 @@ from app.services.steering.facts import NOTHING_LISTED, Inquiry, Listed
 from app.services.steering.feedback import Feedback
 from app.services.steering.missing import Missing
 from app.services.steering.ownership import Overriding
+from app.services.steering.steadiness import Steadiness
 from app.services.world import World, segment_marker
 
 NOTHING_KNOWN: Final = Facts()
@@ -54,6 +55,7 @@ class Looking:
         self._ownership = ownership
         self._feedback = feedback
         self._missing = missing
+        self._steadiness = Steadiness(world.clock)
 
     async def look(
         self, agent_id: AgentId, known: Facts = NOTHING_KNOWN, listed: Listed = NOTHING_LISTED
@@ -88,12 +90,14 @@ class Looking:
     async def _decided(self, agent: Agent, known: Facts, listed: Listed) -> Decision | None:
         history = await self._world.store.log(agent.id)
         counters = fold(history)
+        is_steady = self._steadiness.is_given()
         seen = Seen(
             now=self._world.clock.now(),
             history=history,
             counters=counters,
             facts=known,
             braked_for=await self._braking.time_under(agent, waits_since(agent, counters)),
+            is_steady=is_steady,
         )
         inquiry = Inquiry(
             self._world, self._ownership, self._feedback, self._missing, agent, listed
