@@ -89,11 +89,13 @@ class Gate(Protocol):
         ...
 
     async def before_tool(self, call: ToolCall) -> Verdict:
-        """May this working tool run? Never asked for the closing tools."""
+        """May this working tool run? Never asked for the closing tools. What a verdict says, also
+        one that allows, is for the model to read."""
         ...
 
-    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
-        """An allowed tool has ended."""
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> str:
+        """An allowed tool has ended. What people have written meanwhile, for the model to read with
+        the result; empty: nothing."""
         ...
 
     async def used(self, usage: ModelUsage) -> None:

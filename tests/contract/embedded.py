@@ -55,6 +55,8 @@ class RecordingGate:
     """Those that were allowed."""
     usage: list[ModelUsage] = field(default_factory=list)
     turns: int = 0
+    words_after: list[str] = field(default_factory=list)
+    """What people have written when each tool has ended."""
     before: Callable[[ToolCall], object] = lambda call: None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -83,8 +85,9 @@ class RecordingGate:
                 return Verdict(Answer.WARN, "WRAP UP: close to max_tool_calls")
             return Verdict(Answer.ALLOW)
 
-    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> str:
         self.ended.append((call, result))
+        return self.words_after.pop(0) if self.words_after else ""
 
     async def used(self, usage: ModelUsage) -> None:
         self.usage.append(usage)

@@ -272,6 +272,23 @@ async def a_warning_reaches_the_model_and_the_tool_runs(bench: Bench) -> None:
     assert any("WRAP UP: close to max_tool_calls" in each for each in told)
 
 
+async def what_people_wrote_while_a_tool_ran_is_read_with_its_result(bench: Bench) -> None:
+    """Also with that of a command that failed; before anything else is asked for."""
+    seen: list[str] = []
+
+    def look(conversation: Conversation) -> Answer:
+        seen.append("\n".join(each.text for each in conversation.messages))
+        return calls(bench.shell("exit 3")) if len(seen) == 1 else calls(bench.done())
+
+    bench.gate.words_after = ["ANN WROTE: use 7", "ANN WROTE: no, 8"]
+    bench.play(calls(bench.shell("true")), look, look)
+    async with bench.session() as session:
+        await bench.turn(session)
+    assert ["use 7" in each for each in seen] == [True, True]
+    assert ["no, 8" in each for each in seen] == [False, True]
+    assert seen[1].count("use 7") == 1
+
+
 async def without_a_verdict_nothing_runs(bench: Bench) -> None:
     class Raising(RecordingGate):
         async def before_tool(self, call: ToolCall) -> Verdict:
@@ -314,7 +331,7 @@ async def a_gate_that_does_not_answer_denies(bench: Bench) -> None:
 
 async def what_cannot_be_recorded_ends_the_turn(bench: Bench) -> None:
     class Deaf(RecordingGate):
-        async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+        async def after_tool(self, call: ToolCall, result: ToolResult) -> str:
             raise ConnectionError("the database is gone")
 
     bench.gate = Deaf()
@@ -559,6 +576,7 @@ STORIES: tuple[Story, ...] = (
     after_a_halt_the_summary_turn_can_still_report,
     a_summary_ends_at_its_bound_of_model_calls,
     a_warning_reaches_the_model_and_the_tool_runs,
+    what_people_wrote_while_a_tool_ran_is_read_with_its_result,
     without_a_verdict_nothing_runs,
     what_is_no_verdict_denies,
     a_gate_that_does_not_answer_denies,

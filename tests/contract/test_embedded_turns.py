@@ -278,7 +278,7 @@ class Forgetful(RecordingGate):
 
 
 class Deaf(RecordingGate):
-    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> str:
         raise ConnectionError("the database is gone")
 
 

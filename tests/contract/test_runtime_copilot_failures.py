@@ -126,7 +126,7 @@ async def test_what_could_not_be_recorded_ends_the_turn(copilot: MakeBench) -> N
 class Forgetting(RecordingGate):
     """Cannot record how a tool ended."""
 
-    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> str:
         raise OSError("the store is away")
 
 

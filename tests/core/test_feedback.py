@@ -29,7 +29,8 @@ from app.core.steering.feedback import (
 )
 from tests.core.strategies import after_seconds
 
-REMARK = Remark("app/login.py", 7, " Use a constant.\n")
+LINK = "https://github.com/octo/demo/pull/7#discussion_r1"
+REMARK = Remark("app/login.py", 7, " Use a constant.\n", LINK)
 CHECK = FailedCheck("lint", "Linter", "failure", "2 problems", "a.py:1 unused\n")
 
 
@@ -121,11 +122,12 @@ def test_a_conflict_was_told_of_if_it_was_the_last_that_woke() -> None:
 
 
 def test_a_review_is_told_with_the_place_of_each_comment() -> None:
-    whole = Remark("README.md", None, "Say why.")
+    whole = Remark("README.md", None, "Say why.", "https://github.com/r2")
     asked = review(1, "changes_requested", " Two things:\n", REMARK, whole)
     assert review_words(asked) == (
-        "mona requested changes:\n\nTwo things:\n\napp/login.py:7\nUse a constant."
-        "\n\nREADME.md\nSay why."
+        "mona requested changes:\n\nTwo things:\n\n"
+        f"app/login.py:7 ({LINK})\nUse a constant."
+        "\n\nREADME.md (https://github.com/r2)\nSay why."
     )
     assert review_words(review(1, "commented", "", REMARK)).startswith("mona reviewed:\n\napp/")
 
@@ -138,7 +140,7 @@ def test_a_long_review_is_bounded_and_says_so() -> None:
     more = review(1, "commented", "", *[REMARK] * (MOST_REMARKS + 2))
     assert review_words(more).count("app/login.py:7") == MOST_REMARKS == 50
     assert review_words(more).endswith("\n\n(2 more comments on lines.)")
-    long = review(1, "commented", "b" * 9_999, Remark("x", 1, "r" * 9_999))
+    long = review(1, "commented", "b" * 9_999, Remark("x", 1, "r" * 9_999, ""))
     words = review_words(long)
     assert words.count("b") <= MOST_SUMMARY_CHARACTERS == 3_000
     assert words.count("r") <= MOST_REMARK_CHARACTERS + len("mona reviewed: characters more")

@@ -86,7 +86,9 @@ def test_comments_on_lines_wake_it_once_with_path_and_line(team: Squad, people: 
     [woken] = wakings(team, agent)
     assert woken.by == "maria" and len(woken.feedback) == 1
     words = last_words(team, task)
-    assert "GUIDE.md:1\n" in words and "GUIDE.md:2\nTen lines, please." in words
+    first, second = team.github.sees(f"{REPO}/pulls/{agent.pull_request}/comments")[-2:]
+    assert f"GUIDE.md:1 ({first['html_url']})\n" in words
+    assert f"GUIDE.md:2 ({second['html_url']})\nTen lines, please." in words
     assert "for whom" in words and "a stranger" not in words and "````text" in words
     team.reconciles()
     assert len(wakings(team, agent)) == 1, "the same review does not wake it again"
@@ -345,6 +347,11 @@ def test_a_conflict_that_stays_is_escalated(team: Squad) -> None:
     assert len(wakings(team, agent)) == 1
 
 
+def refusals(team: Squad, agent: Agent) -> list[Kept]:
+    log = team.registry.log(agent.id)
+    return [event for event in log if isinstance(event, Kept) and not event.pushed]
+
+
 def test_a_protected_branch_is_named_and_never_forced(team: Squad) -> None:
     task = guide(team, *again("Refused.\n"))
     agent = team.until_handed_over(task)
@@ -352,9 +359,10 @@ def test_a_protected_branch_is_named_and_never_forced(team: Squad) -> None:
     team.github.orders("protect", order)
     reviews = f"{REPO}/pulls/{agent.pull_request}/reviews"
     team.github.does("maria", "POST", reviews, {"event": "COMMENT", "body": "Once more."})
-    asleep = team.until(task, State.SLEEPING, Waits.ANSWER)
+    until(lambda: refusals(team, agent) != [], "the push is refused", failing=team.check_alive)
+    asleep = team.until(task, State.SLEEPING, Waits.REVIEW)
     head = team.github.commits("octo/demo", task.branch)[0]["sha"]
     assert head == agent.sha
-    kept = [event for event in team.registry.log(asleep.id) if isinstance(event, Kept)][-1]
+    kept = refusals(team, agent)[-1]
     assert not kept.pushed and "rotected" in kept.problem and "git fetch" in kept.problem
     assert (team.workspace(asleep.id) / "GUIDE.md").read_text() == "Refused.\n"

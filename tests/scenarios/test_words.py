@@ -1,7 +1,6 @@
-"""What trusted people write while an agent works, or waits for its turn, is in its next prompt: all
-since it last listened, once, in order, with author and link.
-
-Issue, "What cannot wait", 8.
+"""What trusted people write while an agent works, it reads before its next tool call; while it
+waits for its turn, in its next prompt: all since it last listened, once, in order, with author and
+link.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,6 +25,11 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     directory = tmp_path_factory.mktemp("words")
     with squad(directory, {REPOSITORY: repository({"docs": {}})}, workers=1) as team:
         yield team
+
+
+def everything_sent(team: Squad, task: Task) -> str:
+    """All that the newest request to the model holds, of whatever kind."""
+    return "\n".join(each.text for each in team.prompts(task)[-1].conversation.messages)
 
 
 def last_prompt(team: Squad, task: Task) -> str:
@@ -55,7 +59,7 @@ def check_told(prompt: str, words: Sequence[str]) -> None:
         assert "#issuecomment-" in before[-400:]
 
 
-def test_words_to_an_agent_at_work_are_in_its_next_prompt_once(team: Squad) -> None:
+def test_words_to_an_agent_at_work_are_read_with_the_next_result_once(team: Squad) -> None:
     task = team.give(
         "docs",
         "At work",
@@ -72,13 +76,13 @@ def test_words_to_an_agent_at_work_are_in_its_next_prompt_once(team: Squad) -> N
     kept(team, task, 2)
     team.go("go")
     team.until(task, State.SLEEPING, Waits.ANSWER)
-    assert WORDS[0] not in json_text(team.prompts(task)[-1])
+    check_told(everything_sent(team, task), WORDS)
     team.comment(task, "Blue.")
     until(lambda: len(team.prompts(task)) == 3, "it is woken", failing=team.check_alive)
-    prompt = last_prompt(team, task)
-    check_told(prompt, WORDS)
-    assert prompt.index(WORDS[1]) < prompt.index("Blue.")
-    assert "stranger" not in prompt
+    sent = everything_sent(team, task)
+    check_told(sent, WORDS)
+    assert sent.index(WORDS[1]) < sent.index("Blue.")
+    assert "stranger" not in sent
     team.until(task, State.SLEEPING, Waits.ANSWER)
     team.comment(task, "Large.")
     team.until(task, State.COMPLETED)
@@ -102,7 +106,7 @@ def test_words_to_an_agent_in_the_queue_are_in_its_first_prompt(team: Squad) -> 
     assert prompt.index("Work on issue") < prompt.index(WORDS[0])
 
 
-def test_words_are_in_the_prompt_that_follows_in_the_same_session(team: Squad) -> None:
+def test_words_come_once_whatever_the_agent_is_asked_in_the_same_session(team: Squad) -> None:
     """An agent that stops without a closing tool is asked once more."""
     task = team.give(
         "docs", "Nudged", waits_for(team.signal("go")), says("I think so."), completes("Done.")
@@ -114,7 +118,7 @@ def test_words_are_in_the_prompt_that_follows_in_the_same_session(team: Squad) -
     kept(team, task, 2)
     team.go("go")
     team.until(task, State.COMPLETED)
-    check_told(last_prompt(team, task), WORDS)
+    check_told(everything_sent(team, task), WORDS)
 
 
 def test_words_outlive_the_process_and_are_told_once(team: Squad) -> None:

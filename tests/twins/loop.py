@@ -47,9 +47,11 @@ class StoryLoop(asyncio.SelectorEventLoop):
         self.run_forever()
 
     def finish(self, work: "asyncio.Future[Any]") -> Any:
-        """What a task comes to that needs no time to pass."""
+        """What a task comes to that needs no time to pass. Its turns are nobody's."""
+        left, self.turns_left = self.turns_left, None
         if not work.done():
             self.run_forever()
+        self.turns_left = left
         if not work.done():
             work.cancel()
             self.run_forever()

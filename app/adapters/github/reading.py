@@ -241,6 +241,7 @@ def _remark(document: object) -> Remark:
         path=needed_text(document, "path"),
         line=line if isinstance(line, int) and not isinstance(line, bool) else None,
         body=text(document, "body") or "",
+        link=needed_text(document, "html_url"),
     )
 
 

@@ -2,9 +2,12 @@
 
 import asyncio
 from collections.abc import Awaitable
+from typing import TypeVar
 
 from app.core.breaker.verdict import Answer, Verdict
 from app.ports import Gate, ModelRequest, ModelUsage, ToolCall, ToolResult
+
+Answered = TypeVar("Answered")
 
 
 class GateBroken(Exception):
@@ -30,9 +33,9 @@ class ClosedGate:
         """The gate's verdict, or a denial that says why there is none."""
         return await self._verdict(self._gate.before_tool(call))
 
-    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
-        """Report an allowed tool's end. Raises `GateBroken`."""
-        await self._told(self._gate.after_tool(call, result))
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> str:
+        """Report an allowed tool's end; what people have written. Raises `GateBroken`."""
+        return await self._told(self._gate.after_tool(call, result))
 
     async def used(self, usage: ModelUsage) -> None:
         """Report an answer of the model. Raises `GateBroken`."""
@@ -52,10 +55,10 @@ class ClosedGate:
                 " without one.",
             )
 
-    async def _told(self, told: Awaitable[None]) -> None:
+    async def _told(self, told: Awaitable[Answered]) -> Answered:
         try:
             async with asyncio.timeout(self._answer_seconds):
-                await told
+                return await told
         except Exception as error:  # whatever went wrong, it was not counted
             raise GateBroken(
                 f"the agent was stopped: what it did could not be recorded ({type(error).__name__})"

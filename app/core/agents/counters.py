@@ -282,6 +282,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
         case ModelAsked():
             return counters._replace(
                 model_calls=counters.model_calls + 1,
+                unanswered=len(counters.unheard),
                 open_calls=(
                     *counters.open_calls,
                     OpenCall(event.phase, event.estimate_nanousd or 0),

@@ -31,6 +31,8 @@ class Remark:
     line: int | None
     """None: the line is not part of the diff any more, or the whole file is meant."""
     body: str
+    link: str
+    """To the comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def review_words(review: Review) -> str:
 
 def _remark_words(remark: Remark) -> str:
     place = remark.path if remark.line is None else f"{remark.path}:{remark.line}"
-    return f"{place}\n{cut(remark.body.strip(), MOST_REMARK_CHARACTERS)}"
+    return f"{place} ({remark.link})\n{cut(remark.body.strip(), MOST_REMARK_CHARACTERS)}"
 
 
 def checks_words(checks: Sequence[FailedCheck]) -> str:

@@ -1,6 +1,7 @@
-"""What people write to agents: it wakes those that wait for an answer, and is in the next prompt of
-all others, once, whoever noticed it first."""
+"""What people write to agents: it wakes those that wait for an answer. Those that work read it
+before their next tool call, all others in their next prompt; once, whoever noticed it first."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,11 +15,13 @@ from app.core.budgets.rates import Allowed
 from app.core.rules.trust import Sender
 from app.core.steering.next_step import is_answered
 from app.core.steering.seen import AS_IT_WAS, Answer, Facts
-from app.ports import Repository, Said, Written
+from app.ports import GitHubFailed, Repository, Said, Written
 from app.services.commands.hear import Commanding, Comment
 from app.services.starting.start import Starting
 from app.services.steering.look import Looking
 from app.services.world import World
+
+log = logging.getLogger("squadron.answers")
 
 MOST_KEPT_CHARACTERS: Final = 65_536
 """Of one comment: as long as GitHub lets them be."""
@@ -73,7 +76,7 @@ class Hearing:
         return is_answered(agent, answer, await self._world.store.log(agent.id))
 
     async def _reach(self, agent: Agent, comment: Comment, answer: Answer, known: Facts) -> bool:
-        """It wakes the agent, or is in its next prompt; whether the agent did not know of it."""
+        """It wakes the agent, or is kept for it; whether the agent did not know of it."""
         if await self._is_answered(agent, answer):
             step = await self._looking.look(agent.id, replace(known, answer=answer))
             if isinstance(step, WakeUp) and step.said == answer.said:
@@ -91,17 +94,20 @@ class Hearing:
         return not await self._commanding.has_commands(comment)
 
     async def _listeners(self, comment: Comment, written_at: datetime | None) -> Sequence[Agent]:
-        """The agents that a comment may be meant for: on their issue, or on their pull request.
-        What is written while they wait for a review is people's talk."""
+        """The agents that a comment may be meant for: on their issue, or on their pull request."""
         if comment.kind != "comment":  # as an answer it is part of its review
             return []
         live = await self._world.store.agents(repository=comment.repository.full_name, states=LIVE)
         return [agent for agent in live if _listens(agent, comment.thread, written_at)]
 
     async def _write_to(self, agent: Agent, comment: Comment) -> bool:
-        """Keep it for the agent's next prompt; False if it knows."""
-        if _is_told(comment, await self._world.store.log(agent.id)):
+        """Keep it for what the agent reads next; False if it knows. Its author sees that it was
+        heard: before it is kept, so that whoever dies in between does both again."""
+        kept = await self._world.store.written_to(agent.id)
+        is_kept = any(each.said == comment.name for each in kept)
+        if is_kept or _is_told(comment, await self._world.store.log(agent.id)):
             return False
+        await self._react(comment)
         written = Written(
             said=comment.name,
             at=comment.at or self._world.clock.now(),
@@ -112,17 +118,21 @@ class Hearing:
         )
         return await self._world.store.write_to(agent.id, written)
 
+    async def _react(self, comment: Comment) -> None:
+        """Words count whether GitHub takes the reaction or not."""
+        try:
+            await self._world.github.react(comment.repository, comment.number, "eyes")
+        except GitHubFailed as error:
+            log.info("no reaction: %s", error, extra={"comment": comment.number})
+
 
 def _listens(agent: Agent, thread: int, written_at: datetime | None) -> bool:
     if agent.parent is not None or agent.has_ended:
         return False
     if thread not in (agent.id.issue, agent.pull_request):
         return False
-    if written_at is not None and written_at < _to_the_second(agent.created_at):
-        return False  # before it was there
-    if agent.is_under_review:
-        return written_at is not None and written_at < _to_the_second(agent.updated_at)
-    return True
+    is_from_before = written_at is not None and written_at < _to_the_second(agent.created_at)
+    return not is_from_before
 
 
 def _to_the_second(at: datetime) -> datetime:

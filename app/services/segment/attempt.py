@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
-from app.core.agents.events import AgentEvent, Failed, ModelCalled, SpokenTo, Woken
+from app.core.agents.events import AgentEvent, Failed, ModelCalled, Woken
 from app.core.agents.stops import Cause, Failure
 from app.core.breaker.verdict import usage
 from app.core.github.patch import files_of
@@ -35,6 +35,7 @@ from app.services.moves.brakes import BrakeWatch
 from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
 from app.services.segment.gate import BreakerGate, Superseded
+from app.services.segment.listening import Listening
 from app.services.segment.open_issue import Opening
 from app.services.segment.setup import SettingUp, was_cut_off
 from app.services.segment.sub_agent_rows import SubAgents
@@ -94,8 +95,8 @@ class Segment:
         self._proposals: Proposals | None = None
         self._children: Children | None = None
         self._pulled = ""
-        self._listened = frozenset[str]()
-        """Names of what people wrote that it was told of."""
+        self._listening = Listening(world, agent, gate, history)
+        gate.listens(self._listening.for_a_tool)
         self._have_answered = set[str]()
         """Providers of which everybody knows that they are there."""
 
@@ -158,25 +159,8 @@ class Segment:
         return "\n\n".join(filter(None, (start, news)))
 
     async def listen(self) -> str:
-        """What people have written to the agent and it has not heard: it is in the log from here
-        on."""
-        known, now = _said_to(self._history) | self._listened, self._world.clock.now()
-        news = [
-            SpokenTo(
-                at=now,
-                by=each.by,
-                text=each.text,
-                said=each.said,
-                written_at=each.at,
-                link=each.link,
-            )
-            for each in await self._world.store.written_to(self._agent.id)
-            if each.said not in known
-        ]
-        if news:
-            await self._gate.record_or_drop(news)
-            self._listened |= {each.said for each in news}
-        return await _aside(prompts.words_prompt, self._gate.counters.unheard)
+        """What people have written to the agent, and the model has not answered."""
+        return await self._listening.for_a_prompt()
 
     def must_stop(self) -> Stop | None:
         """Whether the process drains, or a brake is on."""
@@ -315,11 +299,6 @@ def _unheard(history: Sequence[AgentEvent]) -> list[str]:
         elif isinstance(event, Woken):
             why.append(event.why)
     return why
-
-
-def _said_to(history: Sequence[AgentEvent]) -> frozenset[str]:
-    """Names of the words that it was told of, or woken by."""
-    return frozenset(event.said or "" for event in history if isinstance(event, SpokenTo | Woken))
 
 
 def _is_heard(history: Sequence[AgentEvent]) -> bool:

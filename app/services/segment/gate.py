@@ -122,6 +122,7 @@ class BreakerGate:
         """Tools are judged in the order in which they were asked for, however long it takes to
         read what each of them would run; and before anything that comes of the first of them."""
         self._running: dict[str, _Running] = {}
+        self._listen: Callable[[], Awaitable[str]] | None = None
         self._untold: list[str] = []
         self._last_words_calls = 0
         self._sent_tokens: deque[int] = deque(maxlen=_MOST_SENT)
@@ -192,12 +193,24 @@ class BreakerGate:
         allowed."""
         self._last_words_calls = most_model_calls
 
+    def listens(self, listen: Callable[[], Awaitable[str]]) -> None:
+        """`listen` tells what people have written since it was asked last, for the model."""
+        self._listen = listen
+
     async def before_tool(self, call: ToolCall) -> Verdict:
-        """May this working tool run?"""
+        """May this working tool run? With its verdict the model reads what people have written
+        while it thought."""
         if self._agent.assignment.kind is RoleKind.REVIEW and call.kind in _CHANGES:
-            return await self._read_only(call)
-        async with self._in_turn:
-            return await self._judged(call)
+            verdict = await self._read_only(call)
+        else:
+            async with self._in_turn:
+                verdict = await self._judged(call)
+        words = "" if verdict.answer is Answer.HALT else await self._words()
+        if not words:
+            return verdict
+        answer = Answer.WARN if verdict.allowed else verdict.answer
+        reason = "\n\n".join(filter(None, (verdict.reason, words)))
+        return replace(verdict, answer=answer, reason=reason)
 
     async def _judged(self, call: ToolCall) -> Verdict:
         asked, waits = await self._shell_asked(call)
@@ -225,14 +238,15 @@ class BreakerGate:
         await self.record_or_drop([denied])
         return Verdict(Answer.DENY, reason)
 
-    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
-        """Record how an allowed tool ended; a test run also by its outcome."""
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> str:
+        """Record how an allowed tool ended, a test run also by its outcome; what people have
+        written while it ran."""
         running = self._running.pop(call.id, _Running(None, False))
         if result.is_cut_off:
             cut_off = ToolEnded(at=self._clock.now(), call=call.id, ok=False, cut_off=True)
             async with self._in_turn:
                 await self.note(cut_off)
-            return
+            return ""
         suite = running.suite
         outcome = outcome_of(suite, result.exit_code, result.output) if suite else None
         passed = outcome in (None, Outcome.PASSED)
@@ -249,6 +263,12 @@ class BreakerGate:
         )
         async with self._in_turn:
             await self.note(ended)
+        return await self._words()
+
+    async def _words(self) -> str:
+        """What people have written, unless the agent has to stop: then it is in its next prompt."""
+        is_over = self.tripped.is_set() or self.held.is_set() or self.superseded.is_set()
+        return "" if self._listen is None or is_over else await self._listen()
 
     async def used(self, usage: ModelUsage) -> None:
         """Record an answer of the model, what it was billed for, and what that costs.

@@ -90,7 +90,8 @@ class Hooks:
         # A closing tool ends the turn when the tools beside it have ended, too.
         if turn.must_stop and (not turn.running or own_name(tool) not in self._closing):
             return {"continue_": False, "stopReason": "The turn is over."}
-        return {}
+        words = turn.told()
+        return _answer_after(str(told["hook_event_name"]), words) if words else {}
 
     def _serving(
         self, name: str, tool: type[ServedTool]
@@ -139,6 +140,12 @@ def _answer(ruling: Ruling) -> HookJSONOutput:
     if ruling.stops:
         answer |= {"continue_": False, "stopReason": ruling.reason}
     return cast(HookJSONOutput, answer)
+
+
+def _answer_after(event: str, words: str) -> HookJSONOutput:
+    """What the model reads with the result."""
+    output = {"hookEventName": event, "additionalContext": words}
+    return cast(HookJSONOutput, {"hookSpecificOutput": output})
 
 
 def _told(words: str, *, ok: bool) -> dict[str, Any]:

@@ -59,7 +59,7 @@ class Turn:
     asked: set[str] = field(default_factory=set)
     """Ids of all calls that the gate was asked about, and of the closing ones."""
     notes: list[str] = field(default_factory=list)
-    """Warnings that the model has not been told yet."""
+    """Warnings, and words of people, that the model has not been told yet."""
     granted: Granted = field(init=False)
     """Calls of tools that are served here."""
     _has_answered: bool = False
@@ -120,18 +120,23 @@ class Turn:
             self.granted.allow(own, args)
         if verdict.answer is Answer.WARN:
             self.notes.append(verdict.reason)
-        told = "\n".join(self.notes)
-        self.notes.clear()
-        return Ruling(allowed=True, reason=told)
+        return Ruling(allowed=True, reason=self.told())
+
+    def told(self) -> str:
+        """What the model has to read; it is told once."""
+        notes, self.notes = "\n\n".join(self.notes), []
+        return notes
 
     async def ended(self, call_id: str, result: ToolResult) -> bool:
         """An allowed tool has ended; whether the turn ends with it."""
         call = self.running.pop(call_id, None)
         if call is not None:
             try:
-                await self.gate.after_tool(call, result)
+                words = await self.gate.after_tool(call, result)
             except GateBroken as error:
                 self.broken = error
+            else:
+                self.notes += filter(None, [words])
         return self.must_stop
 
     async def refused_by_cli(self, tool: str, args: Mapping[str, object], call_id: str) -> None:
@@ -199,6 +204,6 @@ class DoorGate:
         """As the gate."""
         return await self._gate.before_tool(call)
 
-    async def after_tool(self, call: ToolCall, result: ToolResult) -> None:
+    async def after_tool(self, call: ToolCall, result: ToolResult) -> str:
         """As the gate."""
-        await self._gate.after_tool(call, result)
+        return await self._gate.after_tool(call, result)

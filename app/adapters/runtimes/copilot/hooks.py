@@ -74,16 +74,16 @@ class Hooks:
             log.exception("a tool of the Copilot CLI was denied")
             return _deny(f"The circuit breaker gave no verdict ({type(error).__name__}).")
 
-    async def after(self, call: Mapping[str, Any], invocation: object) -> None:
+    async def after(self, call: Mapping[str, Any], invocation: object) -> Decision | None:
         """`postToolUse`."""
         name, result = str(call["toolName"]), call.get("toolResult")
         said = result if isinstance(result, Mapping) else {"textResultForLlm": result}
-        await self._ended(call, result_of(name, said))
+        return _note(await self._ended(call, result_of(name, said)))
 
-    async def after_failure(self, call: Mapping[str, Any], invocation: object) -> None:
+    async def after_failure(self, call: Mapping[str, Any], invocation: object) -> Decision | None:
         """`postToolUseFailure`."""
         words = str(call.get("error") or "")
-        await self._ended(call, ToolResult(ok=False, exit_code=None, output=words))
+        return _note(await self._ended(call, ToolResult(False, None, words)))
 
     async def cut_off(self) -> None:
         """The turn is over: tools that have not ended were stopped."""
@@ -134,19 +134,26 @@ class Hooks:
         if self._fruitless_in_a_row >= self._bounds.most_fruitless_calls:
             self._end_turn()
 
-    async def _ended(self, given: Mapping[str, Any], result: ToolResult) -> None:
-        name = str(given["toolName"])
+    async def _ended(self, given: Mapping[str, Any], result: ToolResult) -> str:
+        """What people have written meanwhile."""
+        name, words = str(given["toolName"]), ""
         calls = self._running.get(key_of(name, given.get("toolArgs")))
         if not calls:  # a closing tool, or one that was denied
-            return
+            return ""
         call = calls.popleft()
         try:
-            await self._gate.after_tool(call, result)
+            words = await self._gate.after_tool(call, result)
         except GateBroken as error:
             self.broken = error
             self._end_turn()
         if not self.runs_tools:
             self._all_ended()
+        return words
+
+
+def _note(words: str) -> Decision | None:
+    """What the model reads with the result."""
+    return {"additionalContext": words} if words else None
 
 
 def _allow(args: object = None, note: str = "") -> Decision:

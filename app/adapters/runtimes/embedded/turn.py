@@ -83,7 +83,7 @@ class _Used:
     result: ToolResult
     ran: bool
     note: str = ""
-    """A warning of the breaker, for the model."""
+    """A warning of the breaker, or words of people, for the model."""
     halts: bool = False
     broken: GateBroken | None = None
 
@@ -241,9 +241,10 @@ class Turn:
                 await self._desk.gate.after_tool(call, CUT_OFF)
             raise
         try:
-            await self._desk.gate.after_tool(call, result)
+            words = await self._desk.gate.after_tool(call, result)
         except GateBroken as error:
             return _Used(part, result, ran=True, note=note, broken=error)
+        note = "\n\n".join(filter(None, (note, words)))
         return _Used(part, result, ran=True, note=note)
 
     def _told(self, used: Sequence[_Used]) -> list[ToolReturnPart]:

@@ -1,0 +1,124 @@
+"""What people write to an agent that works reaches it before its next tool call (promise 9)."""
+
+import pytest
+
+from app.core.agents.events import SpokenTo
+from app.core.agents.lifecycle import State
+from tests.stories.happening import AGAIN, AT_REVIEW, FIXES, pull, reviews
+from tests.support.people import REPOSITORY, Task, repository
+from tests.support.steps import runs, waits_for
+from tests.twins.story import Story, story
+
+PLACES = {REPOSITORY: repository({"fixer": {}})}
+WORDS = "Use 42, not 41."
+
+
+def at_work(squad: Story) -> Task:
+    """An agent in the middle of a command that runs until `goes_on`."""
+    waits = waits_for(squad.directory / "go", look_seconds=5)
+    task = squad.issue("The answer is wrong", waits, *FIXES).by("fixer")
+    squad.label(task, "squadron:fixer")
+    squad.goes_on_for(400)
+    assert squad.states(task) == [(State.ACTIVE, None)]
+    return task
+
+
+def goes_on(squad: Story) -> None:
+    (squad.directory / "go").touch()
+    squad.passes(seconds=5)
+
+
+def heard(squad: Story) -> list[int]:
+    """How often the words stand in each request to the model, in their order."""
+    return [str(request).count(WORDS) for request in squad.model.requests]
+
+
+def reactions(squad: Story, task: Task) -> int:
+    """How many have reacted to the last words of people with eyes."""
+    said = squad.sees(f"{task.path}/comments")
+    theirs = [each for each in said if each["user"]["login"] == "maria"]
+    count = theirs[-1]["reactions"]["eyes"]
+    assert isinstance(count, int)
+    return count
+
+
+def test_it_reads_them_with_the_result_of_the_command_that_runs() -> None:
+    """Once, as the words of a person, in the same turn."""
+    with story(PLACES) as squad:
+        task = at_work(squad)
+        before = len(squad.model.requests)
+        squad.comment(task, WORDS)
+        squad.settle()
+        assert reactions(squad, task) == 1
+        goes_on(squad)
+        assert squad.states(task) == [AT_REVIEW]
+        assert heard(squad) == [0] * before + [1] * (len(FIXES))
+        [spoken] = [one for one in squad.log(squad.agent(task).id) if isinstance(one, SpokenTo)]
+        assert (spoken.by, spoken.text) == ("maria", WORDS)
+
+
+def test_words_of_strangers_reach_nobody() -> None:
+    with story(PLACES, people={"maria": "maintain", "eve": "read"}) as squad:
+        task = at_work(squad)
+        squad.comment(task, WORDS, by="eve")
+        squad.settle()
+        goes_on(squad)
+        assert squad.states(task) == [AT_REVIEW]
+        assert not any(heard(squad))
+
+
+def test_what_is_written_on_the_issue_while_it_works_on_a_review_counts_too() -> None:
+    with story(PLACES) as squad:
+        waits = waits_for(squad.directory / "go", look_seconds=5)
+        task = squad.give("fixer", "The answer is wrong", *FIXES, waits, runs("true"), *FIXES)
+        reviews(event="REQUEST_CHANGES", body="Explain it.")(squad, task)
+        squad.goes_on_for(600)
+        assert squad.states(task) == [(State.ACTIVE, None)]
+        before = len(squad.model.requests)
+        squad.comment(task, WORDS)
+        squad.settle()
+        goes_on(squad)
+        assert heard(squad)[: before + 1] == [0] * before + [1]
+
+
+def test_what_is_written_while_it_waits_for_a_review_is_in_its_next_prompt() -> None:
+    """Words alone do not wake it."""
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "The answer is wrong", *FIXES, *AGAIN)
+        before = len(squad.model.requests)
+        squad.comment(task, WORDS)
+        squad.passes(minutes=5)
+        assert squad.states(task) == [AT_REVIEW]
+        assert len(squad.model.requests) == before
+        assert reactions(squad, task) == 1
+        reviews(event="REQUEST_CHANGES", body="Explain it.")(squad, task)
+        squad.settle()
+        assert squad.states(task) == [AT_REVIEW]
+        assert heard(squad) == [0] * before + [1] * len(AGAIN)
+
+
+def test_a_reviews_words_come_with_file_line_and_link() -> None:
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "The answer is wrong", *FIXES, *AGAIN)
+        remark = {"path": "answer", "line": 1, "body": "Say why."}
+        reviews(event="COMMENT", comments=[remark])(squad, task)
+        squad.settle()
+        [found] = squad.sees(f"{pull(squad, task)}/comments")
+        assert found["html_url"].startswith("http")
+        assert squad.was_told(task, f"answer:1 ({found['html_url']})\nSay why.")
+
+
+@pytest.mark.parametrize("turns", [*range(0, 60, 6), *range(60, 400, 40)])
+def test_whoever_dies_in_between_hears_them_all_the_same(turns: int) -> None:
+    with story(PLACES) as squad:
+        task = at_work(squad)
+        squad.comment(task, WORDS)
+        (squad.directory / "go").touch()
+        squad.dies_after(turns)
+        squad.passes(seconds=5)
+        squad.settle()
+        assert squad.states(task) == [AT_REVIEW]
+        assert squad.was_told(task, WORDS)
+        said = [one.said for one in squad.log(squad.agent(task).id) if isinstance(one, SpokenTo)]
+        assert len(said) == 1
+        assert reactions(squad, task) == 1
