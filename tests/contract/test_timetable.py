@@ -37,7 +37,7 @@ def clock() -> TurnedClock:
 
 async def test_what_is_late_is_done_all_the_same() -> None:
     """A machine that slept, or was too busy, drops nothing."""
-    table, done = ScheduledTimes(TurnedClock(datetime.now(UTC) - 2 * HOUR)), Done()
+    table, done = ScheduledTimes(TurnedClock(datetime.now(UTC) - 1.5 * HOUR)), Done()
     table.every(HOUR, done, at_once=True)
     table.start()
     await done.once_more()

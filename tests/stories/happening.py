@@ -11,9 +11,9 @@ import pytest
 
 from app.core.agents.events import Waits, Woken
 from app.core.agents.lifecycle import State
-from app.scripted.script import Answer
+from app.scripted.script import Answer, ComputedStep, Step
 from tests.support.people import REPOSITORY, Task, repository
-from tests.support.steps import commits, completes, is_blocked, runs, writes
+from tests.support.steps import commits, completes, is_blocked, runs, waits_for, writes
 from tests.twins.shell import TEST
 from tests.twins.story import Story, story
 
@@ -108,6 +108,17 @@ def labels(squad: Story, task: Task) -> None:
 def says(body: str, by: str = "maria") -> Does:
     """Somebody comments on the issue."""
     return lambda squad, task: squad.comment(task, body, by)
+
+
+def at_work(squad: Story, *steps: Step | ComputedStep) -> Task:
+    """A fixer in the middle of a command that runs until somebody touches `go`; `steps` follow, or
+    what a fixer does."""
+    waits = waits_for(squad.directory / "go", look_seconds=5)
+    task = squad.issue("The answer is wrong", waits, *(steps or FIXES)).by("fixer")
+    squad.label(task, "squadron:fixer")
+    squad.goes_on_for(400)
+    assert squad.states(task) == [(State.ACTIVE, None)]
+    return task
 
 
 def reviews(**content: Any) -> Does:

@@ -8,24 +8,13 @@ from app.core.agents.counters import fold
 from app.core.agents.events import ClockSet
 from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
-from tests.stories.happening import ASKING, ASKS, AT_REVIEW, FIXES, STOPPED
+from tests.stories.happening import ASKING, ASKS, AT_REVIEW, FIXES, STOPPED, at_work
 from tests.support.people import REPOSITORY, Task, repository
-from tests.support.steps import waits_for
 from tests.twins.story import PASS_SECONDS, Story, story
 
 PLACES = {REPOSITORY: repository({"fixer": {"max_active_duration": 600}})}
 TWO_HOURS, AN_HOUR = timedelta(hours=2), timedelta(hours=1)
 SETTINGS = pytest.mark.parametrize("by", [TWO_HOURS, -AN_HOUR], ids=str)
-
-
-def at_work(squad: Story) -> Task:
-    """An agent in the middle of a long command."""
-    waits = waits_for(squad.directory / "go", look_seconds=5)
-    task = squad.issue("The answer is wrong", waits, *FIXES).by("fixer")
-    squad.label(task, "squadron:fixer")
-    squad.goes_on_for(400)
-    assert squad.states(task) == [(State.ACTIVE, None)]
-    return task
 
 
 def sets_clock(squad: Story, by: timedelta) -> None:

@@ -4,23 +4,13 @@ import pytest
 
 from app.core.agents.events import SpokenTo
 from app.core.agents.lifecycle import State
-from tests.stories.happening import AGAIN, AT_REVIEW, FIXES, pull, reviews
+from tests.stories.happening import AGAIN, AT_REVIEW, FIXES, at_work, pull, reviews
 from tests.support.people import REPOSITORY, Task, repository
 from tests.support.steps import runs, waits_for
 from tests.twins.story import Story, story
 
 PLACES = {REPOSITORY: repository({"fixer": {}})}
 WORDS = "Use 42, not 41."
-
-
-def at_work(squad: Story) -> Task:
-    """An agent in the middle of a command that runs until `goes_on`."""
-    waits = waits_for(squad.directory / "go", look_seconds=5)
-    task = squad.issue("The answer is wrong", waits, *FIXES).by("fixer")
-    squad.label(task, "squadron:fixer")
-    squad.goes_on_for(400)
-    assert squad.states(task) == [(State.ACTIVE, None)]
-    return task
 
 
 def goes_on(squad: Story) -> None:
@@ -45,7 +35,7 @@ def reactions(squad: Story, task: Task) -> int:
 def test_it_reads_them_with_the_result_of_the_command_that_runs() -> None:
     """Once, as the words of a person, in the same turn."""
     with story(PLACES) as squad:
-        task = at_work(squad)
+        task = at_work(squad, *FIXES, *AGAIN)
         before = len(squad.model.requests)
         squad.comment(task, WORDS)
         squad.settle()
@@ -53,6 +43,9 @@ def test_it_reads_them_with_the_result_of_the_command_that_runs() -> None:
         goes_on(squad)
         assert squad.states(task) == [AT_REVIEW]
         assert heard(squad) == [0] * before + [1] * (len(FIXES))
+        reviews(event="REQUEST_CHANGES", body="Explain it.")(squad, task)
+        squad.settle()
+        assert heard(squad)[before:] == [1] * len((*FIXES, *AGAIN)), "later prompts do not say it"
         [spoken] = [one for one in squad.log(squad.agent(task).id) if isinstance(one, SpokenTo)]
         assert (spoken.by, spoken.text) == ("maria", WORDS)
 
