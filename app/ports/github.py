@@ -448,6 +448,10 @@ class GitHub(Protocol):
         """Pull requests, open and closed, whose head is `branch` of this repository."""
         ...
 
+    async def branch_head(self, repository: Repository, branch: str) -> str | None:
+        """The commit that a branch of this repository is at; None: there is no such branch."""
+        ...
+
     async def open_heads(self, repository: Repository) -> Sequence[Head]:
         """Of all open pull requests."""
         ...

@@ -490,6 +490,11 @@ class Store(Protocol):
         """Remember the verified head of the agent's branch."""
         ...
 
+    async def note_pushed_beside(self, agent: Agent, sha: str) -> None:
+        """Remember a head that others pushed to the branch of an agent; not of one that has gone on
+        since it was seen so."""
+        ...
+
     async def note_kept(self, agent: Agent, kept: Kept) -> None:
         """Append what was pushed after a segment's end, and remember the head; nothing of an agent
         that has gone on since it was seen so."""

@@ -364,6 +364,18 @@ async def test_what_came_to_github_after_a_segment_is_noted_of_who_has_not_gone_
     assert await world.store.agent(active.id) == replace(noted, pull_request=6)
 
 
+async def test_a_head_that_others_pushed_is_noted_of_who_has_not_gone_on(world: World) -> None:
+    active = await world.an_active()
+    asleep = await sleep(world, active)
+    assert asleep is not None
+    log = await world.store.log(active.id)
+    await world.store.note_pushed_beside(active, "e" * 40)
+    assert await world.store.agent(active.id) == asleep
+    await world.store.note_pushed_beside(asleep, "d" * 40)
+    assert await world.store.agent(active.id) == replace(asleep, sha="d" * 40)
+    assert await world.store.log(active.id) == log
+
+
 async def test_agents_are_found_by_place_and_state_oldest_first(world: World) -> None:
     assert await world.store.agent(AgentId("octo/demo", 12, "bug-fix", 1)) is None
     for seconds, issue in ((3, 1), (1, 2), (2, 3)):

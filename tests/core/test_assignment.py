@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.github.hints import (
+    BranchPushed,
     Commented,
     CommentEdited,
     CommitFailed,
@@ -47,6 +48,7 @@ REACHING = [
     IssueChangedHands(issue=1, **BY_A_BOT),
     PullRequestClosed(number=2, **BY_A_BOT),
     CommitFailed(branches=("squadron/bug-fix/issue-1",), **BY_A_BOT),
+    BranchPushed(branch="squadron/bug-fix/issue-1", **BY_A_BOT),
 ]
 
 

@@ -30,9 +30,14 @@ TOLD_OF_A_CONFLICT = (
 )
 
 
-def step(end: SessionEnd, kept: KeptWork = PUSHED, history: Sequence[AgentEvent] = ()) -> Step:
+def step(
+    end: SessionEnd,
+    kept: KeptWork = PUSHED,
+    history: Sequence[AgentEvent] = (),
+    unknown: Sequence[int] = (),
+) -> Step:
     waits = row(State.SLEEPING, id=AgentId("octo/demo", 7, "docs", 1), blocked_by=(12,))
-    return step_at_end(AGENT, end, kept, history, [AGENT, waits], START)
+    return step_at_end(AGENT, end, kept, history, [AGENT, waits], START, unknown)
 
 
 DONE = ReportedComplete("All done.")
@@ -121,6 +126,16 @@ def test_who_is_blocked_waits_for_each_issue_once() -> None:
     )
 
 
+@pytest.mark.parametrize(("unknown", "names"), [((5,), "#5"), ((3, 5), "#3, #5")])
+def test_who_would_wait_for_what_does_not_exist_is_told_and_goes_on(
+    unknown: tuple[int, ...], names: str
+) -> None:
+    answer = step(ReportedBlocked("Needs both.", (3, 5)), unknown=unknown)
+    assert isinstance(answer, Requeue)
+    assert answer.summary == "Needs both."
+    assert f"there is no {names} in this repository" in answer.tell
+
+
 @pytest.mark.parametrize("numbers", [(), (0,), (-3,)])
 def test_who_names_no_issue_asks_people(numbers: tuple[int, ...]) -> None:
     assert step(ReportedBlocked("Which one?", numbers)) == Sleep(
@@ -128,11 +143,19 @@ def test_who_names_no_issue_asks_people(numbers: tuple[int, ...]) -> None:
     )
 
 
-@pytest.mark.parametrize(("number", "around"), [(12, "#12 → #12"), (7, "#12 → #7 → #12")])
-def test_nobody_waits_in_a_circle(number: int, around: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (12, "The agent waits for its own issue #12."),
+        (
+            7,
+            "The agents wait for each other in a circle: #12 waits for #7, #7 waits for #12.",
+        ),
+    ],
+)
+def test_nobody_waits_in_a_circle(number: int, reason: str) -> None:
     stopped = step(ReportedBlocked("Needs it.", (number,)))
     assert isinstance(stopped, Escalate)
-    reason = f"The agent would wait in a circle: {around}."
     assert stopped.stop == Failure(cause=Cause.BLOCKED_IN_CIRCLE, at=START, reason=reason)
     assert stopped.summary == "Needs it."
 

@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import Waits
 from app.core.agents.lifecycle import FINAL, State
+from app.core.agents.stops import Cause
 from app.core.github.timeline import Happening, Mark
-from app.core.steering.blockers import circle, was_free
-from tests.core.strategies import EXAMPLES, after_seconds, agent
+from app.core.steering.blockers import circle, closed_circle, waits_in_circle, was_free
+from tests.core.strategies import EXAMPLES, START, after_seconds, agent
 
 
 def waiting(issue: int, *blocked_by: int, state: State = State.SLEEPING, n: int = 1) -> Agent:
@@ -48,6 +50,43 @@ def test_the_blocker_that_closes_the_circle_is_found_among_several() -> None:
     agents = [waiting(2, 9), waiting(3, 8, 1)]
     assert circle(1, [2, 3, 5], agents) == (3, 1)
     assert circle(1, [5, 3, 2], agents) == (3, 1)
+
+
+def blocked(issue: int, *blocked_by: int, second: int) -> Agent:
+    """An agent that fell asleep at that second for these."""
+    agent = waiting(issue, *blocked_by)
+    return replace(agent, waits_for=Waits.BLOCKER, updated_at=after_seconds(second))
+
+
+def test_of_a_circle_the_agent_that_fell_asleep_last_has_closed_it() -> None:
+    agents = [blocked(1, 2, second=5), blocked(2, 3, second=7), blocked(3, 1, second=6)]
+    assert [closed_circle(each, agents) for each in agents] == [(), (3, 1, 2), ()]
+
+
+def test_of_two_that_fell_asleep_at_one_time_one_has_closed_the_circle() -> None:
+    agents = [blocked(1, 2, second=5), blocked(2, 1, second=5)]
+    assert [closed_circle(each, agents) for each in agents] == [(), (1, 2)]
+
+
+def test_who_waits_for_a_circle_is_not_in_it() -> None:
+    circle_of_two = [blocked(1, 2, second=5), blocked(2, 1, second=6)]
+    outside = blocked(3, 1, second=7)
+    assert closed_circle(outside, [*circle_of_two, outside]) == ()
+    assert closed_circle(circle_of_two[1], [*circle_of_two, outside]) == (1, 2)
+
+
+def test_who_waits_for_people_is_in_no_circle() -> None:
+    asks = replace(blocked(2, 1, second=4), waits_for=Waits.ANSWER)
+    assert closed_circle(blocked(1, 2, second=5), [blocked(1, 2, second=5), asks]) == ()
+
+
+def test_the_failure_says_who_waits_for_whom() -> None:
+    failure = waits_in_circle(1, (2, 3, 1), START)
+    assert failure.cause is Cause.BLOCKED_IN_CIRCLE
+    assert failure.reason == (
+        "The agents wait for each other in a circle:"
+        " #1 waits for #2, #2 waits for #3, #3 waits for #1."
+    )
 
 
 @pytest.mark.parametrize("state", sorted(FINAL))

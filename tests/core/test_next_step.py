@@ -94,11 +94,12 @@ WHO: Final[Mapping[str, Agent]] = {
     "STOPPING": who_is(State.STOPPING),
 }
 FACTS: Final[Mapping[str, Facts]] = {
-    "nothing": QUIET,
+    "none": QUIET,
     "taken": replace(QUIET, taken=TAKEN),
     "merged": replace(QUIET, pull=MERGED),
     "closed": replace(QUIET, pull=CLOSED),
     "free": replace(QUIET, blockers_free=True),
+    "circle": replace(QUIET, circle=(3, 12)),
     "news": replace(QUIET, feedback=NEWS),
     "stays": replace(QUIET, feedback=FeedbackSeen((), (), "squadron", "conflict", True)),
     "answer": replace(QUIET, answer=ANSWER),
@@ -111,18 +112,18 @@ FACTS: Final[Mapping[str, Facts]] = {
 LATE: Final = ("late", "unseen")
 """Facts that are seen a month later."""
 TABLE: Final = """
-                 nothing taken  merged closed free  news  stays answer lost  let_in gone late unseen
-QUEUED           -       take   done   take   -     -     -     -      -     -      again -     -
-QUEUED provider  -       take   done   take   -     -     -     -      -     -      -     -     -
-ACTIVE           -       take   done   take   -     -     -     -      sleep -      again stop  stop
-SLEEPING blocker -       take   done   take   wake  -     -     wake   -     -      -     stop  -
-SLEEPING answer  -       take   done   take   -     wake  stop  wake   -     -      -     stop  -
-SLEEPING review  -       take   done   take   -     wake  stop  -      -     -      -     done  -
-SLEEPING unopen  -       take   done   take   -     -     -     wake   -     -      -     -     -
-SLEEPING access  -       take   done   take   -     -     -     wake   -     wake   -     stop  -
-PAUSED           -       take   done   take   -     -     -     -      -     -      -     stop  -
-STOPPING at work -       -      -      -      -     -     -     -      -     -      end   -     -
-STOPPING         end     end    end    end    end   end   end   end    end   end    end   end   end
+                 none taken merged closed free circle news stays answer lost let_in gone late unseen
+QUEUED           -    take  done   take   -    -      -    -     -      -    -      anew -    -
+QUEUED provider  -    take  done   take   -    -      -    -     -      -    -      -    -    -
+ACTIVE           -    take  done   take   -    -      -    -     -      rest -      anew stop stop
+SLEEPING blocker -    take  done   take   wake stop   -    -     wake   -    -      -    stop -
+SLEEPING answer  -    take  done   take   -    -      wake stop  wake   -    -      -    stop -
+SLEEPING review  -    take  done   take   -    -      wake stop  -      -    -      -    done -
+SLEEPING unopen  -    take  done   take   -    -      -    -     wake   -    -      -    -    -
+SLEEPING access  -    take  done   take   -    -      -    -     wake   -    wake   -    stop -
+PAUSED           -    take  done   take   -    -      -    -     -      -    -      -    stop -
+STOPPING at work -    -     -      -      -    -      -    -     -      -    -      end  -    -
+STOPPING         end  end   end    end    end  end    end  end   end    end  end    end  end  end
 """
 """What follows from each fact alone. Whatever an agent does, people may take its work away; each
 other fact moves those who wait for it."""
@@ -130,8 +131,8 @@ SHORT: Final = {
     type(None): "-",
     TakeAway: "take",
     Finish: "done",
-    Requeue: "again",
-    Sleep: "sleep",
+    Requeue: "anew",
+    Sleep: "rest",
     Escalate: "stop",
     WakeUp: "wake",
     Cancel: "end",
@@ -222,7 +223,7 @@ NEEDS: Final[Mapping[str, str]] = {
     "QUEUED": "ownership life",
     "QUEUED provider": "ownership",
     "ACTIVE": "ownership life",
-    "SLEEPING blocker": "ownership blockers",
+    "SLEEPING blocker": "ownership blockers circle",
     "SLEEPING answer": "ownership pull-request feedback",
     "SLEEPING review": "ownership pull-request feedback",
     "SLEEPING unopen": "ownership pull-request",
@@ -235,6 +236,7 @@ ANSWERS: Final[Mapping[Fact, Mapping[str, Any]]] = {
     Fact.OWNERSHIP: {"taken": None, "lost_access": None},
     Fact.PULL_REQUEST: {"pull": None},
     Fact.BLOCKERS: {"blockers_free": False},
+    Fact.CIRCLE: {"circle": ()},
     Fact.FEEDBACK: {"feedback": None},
     Fact.LIFE: {"life": RUNS},
 }
@@ -379,6 +381,7 @@ MOVES: Final[Mapping[str, Any]] = {
     "taken": {"taken": TAKEN},
     "pull": {"pull": MERGED},
     "free": {"blockers_free": True},
+    "circle": {"circle": (3, 12)},
     "news": {"feedback": NEWS},
     "answer": {"answer": ANSWER},
     "let_in": {"lost_access": ""},
@@ -429,7 +432,7 @@ def test_a_fact_that_is_unknown_is_no_fact() -> None:
         ("QUEUED", "ended_by_people lost_work"),
         ("QUEUED provider", "ended_by_people lost_work"),
         ("ACTIVE", "ended_by_people lost_work late"),
-        ("SLEEPING blocker", "ended_by_people unblocked answered late"),
+        ("SLEEPING blocker", "ended_by_people unblocked answered in_circle late"),
         ("SLEEPING answer", "ended_by_people answered feedback late"),
         ("SLEEPING review", "ended_by_people feedback late"),
         ("SLEEPING access", "ended_by_people access answered late"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.core.github.comment_kinds import CommentKind
 from app.core.github.hints import (
+    BranchPushed,
     Commented,
     CommentEdited,
     CommitFailed,
@@ -306,7 +307,13 @@ DELIVERIES: list[tuple[str, dict[str, object], Signal | None]] = [
     ("status", payload(None, state="failure", branches=[]), None),
     ("status", payload(None, state="failure"), None),
     ("push", payload(None, ref="refs/heads/trunk"), DefaultBranchPushed(**WHERE)),
-    ("push", payload(None, ref="refs/heads/squadron/bug-fix/issue-12"), None),
+    (
+        "push",
+        payload(None, ref="refs/heads/squadron/bug-fix/issue-12"),
+        BranchPushed(branch="squadron/bug-fix/issue-12", **WHERE),
+    ),
+    ("push", payload(None, ref="refs/heads/gone", deleted=True), None),
+    ("push", payload(None, ref="refs/tags/v1"), None),
     ("push", payload(None, ref="trunk"), None),
     ("issues", payload("edited", issue=ISSUE), None),
     (

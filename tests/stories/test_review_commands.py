@@ -1,5 +1,6 @@
 """Commands in reviews of an agent's pull request, and in comments on its lines (issue 4)."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -109,7 +110,8 @@ def test_what_a_review_says_beside_its_commands_reaches_the_agent_once(team: Squ
     team.settle()
     team.reconciles(2)
     [woken] = wakings(team, agent)
-    assert "Longer, please." in woken.why and "GUIDE.md:1\nSay for whom." in woken.why
+    assert "Longer, please." in woken.why
+    assert re.search(r"GUIDE\.md:1 \(http://\S+#discussion_r\d+\)\nSay for whom\.", woken.why)
     assert "/squadron" not in woken.why
     assert [each for each in answers(team, pull) if "does not sleep" in each] == []
 

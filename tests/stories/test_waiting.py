@@ -143,7 +143,7 @@ def test_peers_22_waiting_for_oneself_is_refused_and_escalated(team: Squad) -> N
     agent = team.until_escalated(task)
     assert agent.failure is not None
     assert agent.failure.cause == "blocked_in_circle"
-    assert f"#{task.number} → #{task.number}" in agent.failure.reason
+    assert agent.failure.reason == f"The agent waits for its own issue #{task.number}."
     assert [check["conclusion"] for check in team.checks(task)] == ["failure"]
 
 
@@ -163,7 +163,7 @@ def test_peers_22_waiting_in_a_circle_is_refused_and_escalated(team: Squad) -> N
     agent = team.until_escalated(last)
     assert agent.failure is not None
     assert agent.failure.reason == (
-        f"The agent would wait in a circle: #{third.number} → #{second.number}"
-        f" → #{first.number} → #{third.number}."
+        f"The agents wait for each other in a circle: #{third.number} waits for #{second.number},"
+        f" #{second.number} waits for #{first.number}, #{first.number} waits for #{third.number}."
     )
     assert team.agent(first).state is team.agent(second).state is State.SLEEPING

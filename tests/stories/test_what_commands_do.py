@@ -75,7 +75,8 @@ def test_a_stranger_commands_nothing_and_is_not_answered(team: Squad) -> None:
     said = [tells(team, task, "/squadron stop", by=who) for who in ("noel", "tom", "rita")]
     quoted = tells(team, task, "> /squadron stop\n\n`/squadron stop`\n<!--\n/squadron stop\n-->")
     team.settle()
-    assert [reactions(team, each) for each in (*said, quoted)] == [{}] * 4
+    assert [reactions(team, each) for each in said] == [{}] * 3
+    assert reactions(team, quoted) == {"eyes": 1}, "no command, but words for the agent"
     assert team.agent(task).state is State.ACTIVE
     team.go("stranger")
     team.until(task, State.COMPLETED)

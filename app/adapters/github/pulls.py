@@ -79,6 +79,10 @@ class PullRequests(Part):
         )
         return [reading.head(each, repository.full_name) async for each in found]
 
+    async def branch_head(self, repository: Repository, branch: str) -> str | None:
+        found = await self._at(repository).find("git", "ref", "heads", *branch.split("/"))
+        return None if found is None else reading.text(found, "object", "sha")
+
     async def is_base(self, repository: Repository, branch: str) -> bool:
         query: Query = {"state": "open", "base": branch}
         return bool([each async for each in self._at(repository).list("pulls", query=query)])

@@ -56,7 +56,8 @@ APP_EVENTS: Final[Mapping[str, str]] = MappingProxyType(
         " touched: it is checked; labels and `triggers.events` start reviewers",
         "pull_request_review": "a trusted person's review wakes the agent; commands are obeyed",
         "pull_request_review_comment": "the same for a comment on a line",
-        "push": "the default branch moved: `.squadron/` is read again",
+        "push": "the default branch moved: `.squadron/` is read again. The branch of an agent that"
+        " rests moved: its check stands on the new head",
         "status": "a status that failed on the agent's head wakes it",
         "repository": "it was renamed or transferred: its agents go on there",
     }

@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
 from app.adapters.runtimes.arguments import Args
 from app.core.agents.events import LineComment
+from app.core.agents.work import MOST_BLOCKERS
 from app.core.effects.review import (
     MOST_COMMENT_CHARACTERS,
     MOST_COMMENTS,
@@ -63,7 +64,9 @@ class ReportBlocked(Args):
 
     reason: str = Field(description="What you need, for people.")
     blocked_by: Annotated[list[int], BeforeValidator(_issue_numbers)] = Field(
-        default=[], description="Issues that must be closed first; empty: a person must answer."
+        default=[],
+        max_length=MOST_BLOCKERS,
+        description="Issues that must be closed first; empty: a person must answer.",
     )
 
 

@@ -175,6 +175,11 @@ def note(connection: sa.Connection, agent: AgentId, values: Mapping[str, Any]) -
     connection.execute(sa.update(AGENTS).where(AGENTS.c.id == str(agent)).values(values))
 
 
+def note_pushed_beside(connection: sa.Connection, of: Agent, sha: str) -> None:
+    """Nothing is noted of who has gone on meanwhile."""
+    _change(connection, _as_seen(of), {"sha": sha})
+
+
 def note_kept(connection: sa.Connection, of: Agent, kept: Kept) -> None:
     """The row is locked by its change. Nothing is noted of who has gone on meanwhile: its segment
     alone writes its log, and keeps what it makes."""

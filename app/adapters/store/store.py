@@ -398,6 +398,12 @@ class SqlStore:
             lambda connection: registry.note(connection, agent, {"sha": sha, **base})
         )
 
+    async def note_pushed_beside(self, agent: Agent, sha: str) -> None:
+        """Remember a head that others pushed."""
+        await self._writer.run(
+            lambda connection: registry.note_pushed_beside(connection, agent, sha)
+        )
+
     async def note_kept(self, agent: Agent, kept: Kept) -> None:
         """Append what was pushed after a segment's end, and remember the head."""
         await self._writer.run(lambda connection: registry.note_kept(connection, agent, kept))

@@ -170,12 +170,17 @@ class ReviewSubmitted:
     comments: tuple[LineComment, ...]
 
 
+MOST_BLOCKERS: Final = 20
+"""Issues that an agent may wait for at once: each pass may ask for each of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReportedBlocked:
     """The agent called `report_blocked`."""
 
     reason: str
     blocked_by: tuple[int, ...]
+    """At most `MOST_BLOCKERS`."""
 
 
 Report = ReportedComplete | ReviewSubmitted | ReportedBlocked

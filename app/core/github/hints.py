@@ -8,7 +8,7 @@ before anything is done.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypedDict
+from typing import Final, TypedDict
 
 from app.core.github.checks import FAILED, FAILED_STATES
 from app.core.github.comment_kinds import CommentKind
@@ -178,6 +178,13 @@ class CommitFailed(Heard):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BranchPushed(Heard):
+    """Another branch than the default one moved, or is new."""
+
+    branch: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DefaultBranchPushed(Heard):
     """The default branch moved: the configuration may have changed."""
 
@@ -196,6 +203,7 @@ Signal = (
     | PullRequestClosed
     | PullRequestJudged
     | CommitFailed
+    | BranchPushed
     | DefaultBranchPushed
 )
 
@@ -238,9 +246,7 @@ def read(event: str, payload: object) -> Signal | None:
         case "status", None:
             return _commit_failed(where, payload)
         case "push", None:
-            branch = _text(dig(payload, "repository", "default_branch"))
-            moved = branch is not None and dig(payload, "ref") == f"refs/heads/{branch}"
-            return DefaultBranchPushed(**where.fields()) if moved else None
+            return _pushed(where, payload)
         case _:
             return None
 
@@ -263,6 +269,19 @@ class _Fields(TypedDict):
     repository: str
     installation_id: int
     sender: Sender
+
+
+_BRANCHES: Final = "refs/heads/"
+
+
+def _pushed(where: _Where, payload: object) -> Signal | None:
+    ref = _text(dig(payload, "ref")) or ""
+    branch = ref.removeprefix(_BRANCHES)
+    if not ref.startswith(_BRANCHES) or dig(payload, "deleted") is True:
+        return None
+    if branch == dig(payload, "repository", "default_branch"):
+        return DefaultBranchPushed(**where.fields())
+    return BranchPushed(branch=branch, **where.fields())
 
 
 def _of_issue(where: _Where, action: str, payload: object) -> Signal | None:

@@ -16,7 +16,7 @@ from app.core.agents.work import (
     ReviewSubmitted,
     SessionEnd,
 )
-from app.core.steering.blockers import circle
+from app.core.steering.blockers import circle, unknown_words, waits_in_circle
 from app.core.steering.feedback import conflict_stays_words, was_told_of_a_conflict
 
 WITHOUT_A_WORD: Final = "The agent stopped without a word."
@@ -29,9 +29,11 @@ def step_at_end(
     history: Sequence[AgentEvent],
     others: Iterable[Agent],
     at: datetime,
+    unknown: Sequence[int] = (),
 ) -> Step:
     """The step that the end of a session calls for. `history`: the agent's log; `others`: the
-    agents of the same repository, by which a circle of waiting is found."""
+    agents of the same repository, by which a circle of waiting is found; `unknown`: the blockers
+    that GitHub does not know."""
     match end:
         case ReportedComplete(summary=summary):
             return _complete(agent, summary, kept, history, at)
@@ -42,11 +44,12 @@ def step_at_end(
             blockers = tuple(sorted({number for number in numbers if number > 0}))
             if not blockers:
                 return Sleep(Waits.ANSWER, reason, summary=reason)
+            if unknown:
+                return Requeue(
+                    "blocked by what does not exist", reason, tell=unknown_words(unknown)
+                )
             if path := circle(agent.id.issue, blockers, others):
-                around = " → ".join(f"#{number}" for number in (agent.id.issue, *path))
-                words = f"The agent would wait in a circle: {around}."
-                failure = Failure(cause=Cause.BLOCKED_IN_CIRCLE, at=at, reason=words)
-                return escalation(history, failure, reason)
+                return escalation(history, waits_in_circle(agent.id.issue, path, at), reason)
             return Sleep(Waits.BLOCKER, reason, blockers, reason)
         case Idle(text=text):
             words = text or WITHOUT_A_WORD

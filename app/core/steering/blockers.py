@@ -2,9 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import pairwise
 
 from app.core.agents.agent import Agent
+from app.core.agents.events import Waits
 from app.core.agents.lifecycle import FINAL
+from app.core.agents.stops import Cause, Failure
 from app.core.github.timeline import Mark
 
 
@@ -32,6 +35,35 @@ def circle(issue: int, blocked_by: Iterable[int], agents: Iterable[Agent]) -> tu
                 came_from[blocker] = here
                 to_visit.append(blocker)
     return ()
+
+
+def waits_in_circle(issue: int, path: Sequence[int], at: datetime) -> Failure:
+    """Nothing but people can open the circle through `path` (as `circle` has it)."""
+    chain = (issue, *path)
+    around = ", ".join(f"#{who} waits for #{whom}" for who, whom in pairwise(chain))
+    words = f"The agents wait for each other in a circle: {around}."
+    if len(path) == 1:
+        words = f"The agent waits for its own issue #{issue}."
+    return Failure(cause=Cause.BLOCKED_IN_CIRCLE, at=at, reason=words)
+
+
+def closed_circle(agent: Agent, agents: Iterable[Agent]) -> tuple[int, ...]:
+    """The circle of waiting that a sleeping agent is in, and was the last to close; as `circle` has
+    it. Empty: it is in none, or another agent fell asleep after it, and ends for it."""
+    asleep = [each for each in agents if each.waits_for is Waits.BLOCKER]
+    path = circle(agent.id.issue, agent.blocked_by, asleep)
+    within = [each for each in asleep if each.id.issue in path]
+    last = max(within, key=lambda each: (each.updated_at, str(each.id)), default=None)
+    return path if last is not None and last.id == agent.id else ()
+
+
+def unknown_words(numbers: Sequence[int]) -> str:
+    """For the agent that named issues that do not exist as what it waits for."""
+    names = ", ".join(f"#{number}" for number in numbers)
+    return (
+        f"You do not wait: there is no {names} in this repository."
+        " Name issues that exist, or none if a person must answer."
+    )
 
 
 def was_free(blockers: Sequence[Sequence[Mark]], since: datetime) -> bool:

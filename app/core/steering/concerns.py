@@ -6,6 +6,7 @@ from typing import Final, assert_never
 
 from app.core.commands.grammar import may_hold_commands
 from app.core.github.hints import (
+    BranchPushed,
     ButtonPressed,
     Commented,
     CommentEdited,
@@ -50,6 +51,7 @@ def concerns(signal: Signal, repositories_at_work: Collection[str]) -> bool:
             | PullRequestClosed()
             | PullRequestJudged()
             | CommitFailed()
+            | BranchPushed()
         ):
             return signal.repository in repositories_at_work
         case DefaultBranchPushed() | PullRequestPushed() | ButtonPressed():

@@ -38,6 +38,7 @@ from app.core.agents.steps import (
 )
 from app.core.agents.stops import Cause, Failure
 from app.core.breaker.clocks import overdue, review_is_over
+from app.core.steering.blockers import waits_in_circle
 from app.core.steering.feedback import conflict_stays_words
 from app.core.steering.ownership import Taken
 from app.core.steering.seen import AS_IT_WAS, UNKNOWN, Answer, Fact, LifeSeen, PullSeen, Seen
@@ -93,7 +94,8 @@ def why_it_stays(agent: Agent, history: Sequence[AgentEvent], now: datetime) -> 
     says that is concerned, by its name. Nothing of who has ended, or ends with its parent."""
     if agent.is_final or agent.parent is not None:
         return {}
-    facts = replace(AS_IT_WAS, life=LifeSeen(is_pending=True, has_worker=True), is_current=True)
+    life = LifeSeen(is_pending=True, has_worker=True)
+    facts = replace(AS_IT_WAS, life=life, is_current=True)
     seen = Seen(now, history, fold(history), facts)
     answers = ((rule.__name__, rule(agent, seen)) for rule in RULES)
     return {name: answer.why for name, answer in answers if isinstance(answer, Stays)}
@@ -151,6 +153,18 @@ def unblocked(agent: Agent, seen: Seen) -> Answered:
     if not seen.facts.blockers_free:
         return Stays(f"not all of these are closed: {names}")
     return WakeUp(f"Closed meanwhile: {names}.")
+
+
+def in_circle(agent: Agent, seen: Seen) -> Answered:
+    """Of agents that wait for each other the one ends that fell asleep last, and people hear of it:
+    by themselves none of them would ever go on."""
+    if agent.state is not State.SLEEPING or agent.waits_for is not Waits.BLOCKER:
+        return None
+    if seen.facts.circle is UNKNOWN:
+        return Need(Fact.CIRCLE)
+    if not seen.facts.circle:
+        return Stays("it closes no circle of agents that wait for each other")
+    return escalation(seen.history, waits_in_circle(agent.id.issue, seen.facts.circle, seen.now))
 
 
 def answered(agent: Agent, seen: Seen) -> Answered:
@@ -244,6 +258,7 @@ RULES: Final[tuple[Rule, ...]] = (
     access,
     unblocked,
     answered,
+    in_circle,
     feedback,
     lost_work,
     late,

@@ -18,6 +18,8 @@ class Fact(StrEnum):
     """Whether people have taken the work away: the issue, and what happened to it."""
     PULL_REQUEST = "pull request"
     BLOCKERS = "blockers"
+    CIRCLE = "circle"
+    """Whether those that it waits for wait for it."""
     FEEDBACK = "feedback"
     """What came to the pull request: reviews, failing checks, a conflict with its base."""
     LIFE = "life"
@@ -93,6 +95,8 @@ class Facts:
     """None: there is none, or it is as it was."""
     blockers_free: bool | Literal[Unknown.UNKNOWN] = UNKNOWN
     """Whether no blocker is open, or all were closed at one time since the agent fell asleep."""
+    circle: tuple[int, ...] | Literal[Unknown.UNKNOWN] = UNKNOWN
+    """Issues of a circle of waiting that the agent has closed; empty: there is none."""
     feedback: FeedbackSeen | Literal[Unknown.UNKNOWN] | None = UNKNOWN
     life: LifeSeen | Literal[Unknown.UNKNOWN] = UNKNOWN
     lost_access: str | None = None
@@ -103,7 +107,7 @@ class Facts:
     """Whether all that people did on GitHub is in these facts, or was acted upon."""
 
 
-AS_IT_WAS: Final = Facts(taken=None, pull=None, blockers_free=False, feedback=None)
+AS_IT_WAS: Final = Facts(taken=None, pull=None, blockers_free=False, circle=(), feedback=None)
 """Nothing on GitHub has changed for the agent since it was looked at last."""
 
 

@@ -11,6 +11,7 @@ from app.core.agents.lifecycle import LIVE
 from app.core.effects.check_run import RunId
 from app.core.effects.retry import FailedCall, GiveUp, RetryAt, Unforeseen, after
 from app.core.github.hints import (
+    BranchPushed,
     ButtonPressed,
     Commented,
     CommentEdited,
@@ -40,6 +41,7 @@ from app.services.configuration.pull_request_check import ConfigReviews
 from app.services.effects.needs_human import NeedsHuman
 from app.services.failures import failure_of
 from app.services.starting.start import Order, Starting
+from app.services.steering.heads import at_its_head
 from app.services.steering.look import Looking
 from app.services.steering.missing import Missing
 from app.services.world import World
@@ -143,6 +145,8 @@ class Routing:
                 await self._look_at(_where(signal), lambda one: one.pull_request in signal.numbers)
             case CommitFailed():
                 await self._look_at(_where(signal), lambda one: one.branch in signal.branches)
+            case BranchPushed():
+                await self._pushed_beside(_where(signal), signal.branch)
             case DefaultBranchPushed():
                 await self._config_trouble.pushed(_where(signal))
             case _:
@@ -223,6 +227,12 @@ class Routing:
         if here:
             repository_id = here[0].repository_id
             await self._needs_human.look_at_original(repository, repository_id, number)
+
+    async def _pushed_beside(self, repository: Repository, branch: str) -> None:
+        live = await self._world.store.agents(repository=repository.full_name, states=LIVE)
+        for agent in live:
+            if agent.branch == branch:
+                await at_its_head(self._world, agent)
 
     async def _look_at(self, repository: Repository, is_concerned: Callable[[Agent], bool]) -> None:
         """A delivery says no more than at whom to look."""

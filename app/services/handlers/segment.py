@@ -35,6 +35,7 @@ from app.core.steering.at_end import step_at_end
 from app.core.steering.github_away import GitHubAway, try_again_at
 from app.core.words.refusals import github_away
 from app.ports import (
+    GitHubFailed,
     Report,
     ReportedBlocked,
     ReportedComplete,
@@ -63,7 +64,7 @@ from app.services.segment.supervision import (
     Stopped,
 )
 from app.services.steering.look import Looking
-from app.services.world import World, segment_marker
+from app.services.world import World, repository_of, segment_marker
 
 log = logging.getLogger("squadron.agents")
 
@@ -211,9 +212,26 @@ class Segments:
         kept = await keep_work(world, agent)
         history = await world.store.log(agent.id)
         others = await world.store.agents(repository=agent.repository)
-        step = step_at_end(agent, end, kept, history, others, world.clock.now())
+        unknown = await self._unknown(agent, end)
+        step = step_at_end(agent, end, kept, history, others, world.clock.now(), unknown)
         await self._moves.apply(agent, step, kept)
         await self._looking.look_again(agent.id)
+
+    async def _unknown(self, agent: Agent, end: SessionEnd) -> Sequence[int]:
+        """Issues that the agent says it waits for, and that do not exist; none of which GitHub does
+        not tell now."""
+        if not isinstance(end, ReportedBlocked):
+            return ()
+        here = repository_of(agent)
+        try:
+            return [
+                number
+                for number in sorted(set(end.blocked_by))
+                if number > 0 and await self._world.github.issue(here, number) is None
+            ]
+        except GitHubFailed as error:
+            log.info("not looked for: %s", error, extra={"agent": str(agent.id)})
+            return ()
 
     async def _escalate(self, agent: Agent, why: StopReason, summary: str = "") -> None:
         history = await self._world.store.log(agent.id)

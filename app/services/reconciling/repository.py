@@ -34,6 +34,7 @@ from app.services.reconciling.settled import Settled
 from app.services.reconciling.starts import Asking
 from app.services.starting.start import Starting
 from app.services.steering.facts import Listed, may_have_been_closed
+from app.services.steering.heads import at_its_head
 from app.services.steering.look import Looking
 from app.services.steering.missing import Missing
 from app.services.world import World
@@ -239,7 +240,10 @@ class RepositoryLooks:
             return
         issue = threads.get(agent.id.issue)
         listed = Listed() if issue is None else Listed(issue, self._is_news(place, issue))
-        place.repairs.took(await self._looking.look(agent.id, known, listed), agent)
+        step = await self._looking.look(agent.id, known, listed)
+        place.repairs.took(step, agent)
+        if step is None and place.is_full and agent.pull_request is None:
+            await at_its_head(self._world, agent)
         pull = threads.get(agent.pull_request or 0)
         if known.feedback is UNKNOWN and pull is not None:
             self._settled.note(_review_name(agent), pull.updated_at)
@@ -269,6 +273,8 @@ class RepositoryLooks:
         )
         if is_any_free or are_doubted or (place.is_full and not any(blockers)):
             known = replace(known, blockers_free=UNKNOWN)
+        if place.is_full:
+            known = replace(known, circle=UNKNOWN)
         return known
 
     def _is_blind_for_long(self, repository: str) -> bool:

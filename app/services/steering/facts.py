@@ -1,16 +1,17 @@
 """How each fact about an agent is asked of the world, each thing once for a look."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, assert_never
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import HandedOver
-from app.core.steering.blockers import was_free
+from app.core.agents.lifecycle import LIVE
+from app.core.steering.blockers import closed_circle, was_free
 from app.core.steering.ownership import Taken
 from app.core.steering.seen import UNKNOWN, Fact, Facts, LifeSeen, PullSeen, Seen, Unknown
 from app.ports import Issue, PullRequest, RunSegment
 from app.services.steering.feedback import Feedback
+from app.services.steering.heads import at_its_head
 from app.services.steering.missing import Missing
 from app.services.steering.ownership import Overriding
 from app.services.world import World, repository_of
@@ -60,11 +61,14 @@ class Inquiry:
                 return replace(facts, pull=_seen(await self._pull_request()))
             case Fact.BLOCKERS:
                 return replace(facts, blockers_free=await self._are_free())
+            case Fact.CIRCLE:
+                here = await self._world.store.agents(repository=agent.repository, states=LIVE)
+                return replace(facts, circle=closed_circle(agent, here))
             case Fact.FEEDBACK:
                 pull = await self._pull_request()
                 if pull is None or not pull.is_open:
                     return replace(facts, feedback=None)
-                came = await self._feedback.of(agent, pull, seen.history, seen.now)
+                came = await self._feedback.of(self._agent, pull, seen.history, seen.now)
                 return replace(facts, feedback=came)
             case Fact.LIFE:
                 work, worker = RunSegment(agent.id, agent.segment), agent.worker
@@ -103,23 +107,26 @@ class Inquiry:
                 now = self._world.clock.now()
                 told = HandedOver(at=now, pull_request=found.number)
                 await self._world.store.note_handed_over(agent, told)
+        if found is not None and found.is_open and found.head_sha != agent.sha:
+            self._agent = await at_its_head(self._world, agent)
         self._pull = found
         return found
 
     async def _are_free(self) -> bool:
         """Whether no blocker is open, or all were closed at one time since the agent fell asleep.
-        Nobody tells since when one is gone."""
+        Asked until the first that was open all the time. Nobody tells since when one is gone."""
         here, agent = repository_of(self._agent), self._agent
-        blockers: Mapping[int, Issue | None] = {
-            number: await self._world.github.issue(here, number) for number in agent.blocked_by
-        }
-        gone = {n for n, each in blockers.items() if self._missing.is_gone(here, n, each)}
-        blockers = {number: each for number, each in blockers.items() if number not in gone}
-        if not any(each is None or each.is_open for each in blockers.values()):
+        blockers = []
+        for number in agent.blocked_by:
+            issue = await self._world.github.issue(here, number)
+            if self._missing.is_gone(here, number, issue):
+                continue
+            if issue is None or not may_have_been_closed(issue):
+                return False
+            blockers.append(issue)
+        if not any(each.is_open for each in blockers):
             return True
-        if not all(each is not None and may_have_been_closed(each) for each in blockers.values()):
-            return False
-        marks = [await self._world.github.marks(here, number) for number in blockers]
+        marks = [await self._world.github.marks(here, each.number) for each in blockers]
         return was_free(marks, agent.updated_at)
 
 
