@@ -490,9 +490,9 @@ class Store(Protocol):
         """Remember the verified head of the agent's branch."""
         ...
 
-    async def note_pushed_beside(self, agent: Agent, sha: str) -> None:
-        """Remember a head that others pushed to the branch of an agent; not of one that has gone on
-        since it was seen so."""
+    async def note_pushed_beside(self, agent: Agent, sha: str, work: Work) -> None:
+        """Remember a head that others pushed to the branch of an agent, and enqueue the work with
+        it; not of one that has gone on since it was seen so."""
         ...
 
     async def note_kept(self, agent: Agent, kept: Kept) -> None:

@@ -369,10 +369,13 @@ async def test_a_head_that_others_pushed_is_noted_of_who_has_not_gone_on(world: 
     asleep = await sleep(world, active)
     assert asleep is not None
     log = await world.store.log(active.id)
-    await world.store.note_pushed_beside(active, "e" * 40)
+    told = Publish(active.id, "head")
+    await world.store.note_pushed_beside(active, "e" * 40, told)
     assert await world.store.agent(active.id) == asleep
-    await world.store.note_pushed_beside(asleep, "d" * 40)
+    assert told.id not in world.queued()
+    await world.store.note_pushed_beside(asleep, "d" * 40, told)
     assert await world.store.agent(active.id) == replace(asleep, sha="d" * 40)
+    assert told.id in world.queued()
     assert await world.store.log(active.id) == log
 
 

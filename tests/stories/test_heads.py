@@ -75,3 +75,30 @@ def test_the_branch_of_who_has_ended_is_left_alone() -> None:
         head = squad.pushes({"notes": "By hand.\n"}, task.branch)
         squad.passes(minutes=5)
         assert on_head(squad, task, head) == []
+
+
+@pytest.mark.parametrize("turns", range(0, 60, 6))
+def test_a_head_has_its_check_whoever_dies_in_between(turns: int) -> None:
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "The answer is wrong", *FIXES)
+        head = squad.pushes({"notes": "By hand.\n"}, task.branch)
+        squad.dies_after(turns)
+        squad.passes(minutes=5)
+        assert squad.agent(task).sha == head
+        assert [run["conclusion"] for run in on_head(squad, task, head)] == ["success"]
+
+
+def test_a_head_that_comes_back_has_its_check_again() -> None:
+    """Somebody takes a push back, and thinks better of it."""
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "The answer is wrong", *FIXES)
+        ours = squad.sees(pull(squad, task))["head"]["sha"]
+        theirs = squad.pushes({"notes": "By hand.\n"}, task.branch)
+        squad.settle()
+        for head in (ours, theirs, ours):
+            ref = f"/repos/{task.repository}/git/refs/heads/{task.branch}"
+            squad.does("maria", "PATCH", ref, {"sha": head, "force": True})
+            squad.settle()
+            squad.passes(minutes=2)
+            assert squad.agent(task).sha == head
+            assert [run["conclusion"] for run in on_head(squad, task, head)][:1] == ["success"]

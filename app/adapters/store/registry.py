@@ -175,9 +175,12 @@ def note(connection: sa.Connection, agent: AgentId, values: Mapping[str, Any]) -
     connection.execute(sa.update(AGENTS).where(AGENTS.c.id == str(agent)).values(values))
 
 
-def note_pushed_beside(connection: sa.Connection, of: Agent, sha: str) -> None:
+def note_pushed_beside(
+    connection: sa.Connection, enqueue: Enqueue, of: Agent, sha: str, work: Work
+) -> None:
     """Nothing is noted of who has gone on meanwhile."""
-    _change(connection, _as_seen(of), {"sha": sha})
+    if _change(connection, _as_seen(of), {"sha": sha}) is not None:
+        enqueue(connection, work)
 
 
 def note_kept(connection: sa.Connection, of: Agent, kept: Kept) -> None:

@@ -398,10 +398,12 @@ class SqlStore:
             lambda connection: registry.note(connection, agent, {"sha": sha, **base})
         )
 
-    async def note_pushed_beside(self, agent: Agent, sha: str) -> None:
-        """Remember a head that others pushed."""
+    async def note_pushed_beside(self, agent: Agent, sha: str, work: Work) -> None:
+        """Remember a head that others pushed, with the work that follows from it."""
         await self._writer.run(
-            lambda connection: registry.note_pushed_beside(connection, agent, sha)
+            lambda connection: registry.note_pushed_beside(
+                connection, self._enqueue, agent, sha, work
+            )
         )
 
     async def note_kept(self, agent: Agent, kept: Kept) -> None:

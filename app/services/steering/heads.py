@@ -27,6 +27,6 @@ async def at_its_head(world: World, agent: Agent) -> Agent:
     if head is None or head == agent.sha:
         return agent
     log.info("somebody pushed", extra={"agent": str(agent.id), "head": head})
-    await world.store.note_pushed_beside(agent, head)
-    await world.engine.enqueue(Publish(agent.id, f"head:{head}"))
+    noticed = f"head:{head}:{world.clock.now():%Y%m%d%H%M%S%f}"  # a head may come back
+    await world.store.note_pushed_beside(agent, head, Publish(agent.id, noticed))
     return replace(agent, sha=head)
