@@ -112,6 +112,28 @@ def test_nobody_waits_for_more_than_twenty_issues() -> None:
         assert squad.was_told(task, "at most 20")
 
 
+def test_blockers_are_asked_for_until_the_first_that_is_open() -> None:
+    with story(PLACES) as squad:
+        first, *between, last = (squad.issue(f"No. {n}") for n in range(MOST_BLOCKERS))
+        waits = is_blocked(
+            "For all.", first.number, *(each.number for each in between), last.number
+        )
+        task = squad.give("fixer", "Go", waits, completes("Went."))
+        assert squad.states(task) == [BLOCKED]
+        with squad.trouble(kind="error", status=500, method="GET", path=f"{between[0].path}$"):
+            squad.close(last)
+            squad.settle()
+            assert not squad.has_struck(), "the first one is open"
+        for each in (first, *between):
+            squad.close(each)
+        squad.settle()
+        assert squad.states(task) == [COMPLETED]
+
+
+def test_a_pass_asks_no_more_for_many_blockers_than_for_one() -> None:
+    assert most_requests_of_a_pass(20) == most_requests_of_a_pass(1)
+
+
 def most_requests_of_a_pass(blockers: int) -> int:
     """In an hour in which an agent waits for so many open issues."""
     with story(PLACES) as squad:
@@ -125,7 +147,3 @@ def most_requests_of_a_pass(blockers: int) -> int:
         counts = [int(vars(one)["requests"]) for one in since if one.getMessage() == "reconciled"]
         assert len(counts) >= 60
         return max(counts)
-
-
-def test_a_pass_asks_for_blockers_until_the_first_that_is_open() -> None:
-    assert most_requests_of_a_pass(20) == most_requests_of_a_pass(1)
