@@ -19,7 +19,7 @@ from tests.support.deliveries import deliver, headers, post
 from tests.support.people import Task, repository
 from tests.support.squad import Squad, squad
 from tests.support.steps import completes
-from tests.support.waiting import MOST_SECONDS, until
+from tests.support.waiting import MOST_SECONDS
 
 PING = b'{"zen": "Design for failure."}'
 MEBIBYTE = 1024 * 1024
@@ -57,17 +57,17 @@ def test_peers_24_the_same_delivery_at_the_same_instant_takes_effect_once(team: 
 
 @pytest.mark.full
 def test_peers_24_what_failed_is_handled_again_and_takes_effect_once(team: Squad) -> None:
-    """Peers, scenario 24: GitHub could not be asked who has set the label."""
+    """Peers, scenario 24: GitHub could not be asked who has set the label. A pass may ask as well,
+    and meet one of the two errors."""
     place = "/collaborators/ada/permission$"
-    # The pass of the start would look at the label as well.
-    until(lambda: "reconciled" in {line["message"] for line in team.service.lines()}, "a pass")
-    with team.github.trouble(kind="error", status=502, path=place, count=1):
+    with team.github.trouble(kind="error", status=502, path=place, count=2):
         task = team.issue("Once", completes("Done.")).by("docs")
         team.label(task, "squadron:docs", by="ada")
         assert team.until(task, State.COMPLETED).started_by == "ada"
-        assert team.github.fired() == 1
-    [again] = [line for line in team.service.lines() if "again later" in line["message"]]
-    assert again["failures"] == 1 and again["delivery"] in team.registry.deliveries()
+        assert team.github.fired() == 2
+    again = [line for line in team.service.lines() if "again later" in line["message"]]
+    assert [line["failures"] for line in again] in ([1], [1, 2])
+    assert again[0]["delivery"] in team.registry.deliveries()
     assert len(team.agents(task)) == 1
 
 

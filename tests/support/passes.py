@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
+from app.core.agents.work import ACCESS
 from tests.support.deliveries import deliver
 from tests.support.squad import Squad
 from tests.support.waiting import until
@@ -20,10 +21,10 @@ Pass = Mapping[str, Any]
 
 def one_pass(team: Squad, repository: str) -> Pass:
     """The one that a delivery about a repository asks for, and what follows from it."""
-    delivery = str(uuid.uuid4())
+    seen = len(_done(team, ACCESS))
     payload = {"action": "edited", "repository": team.github.sees(f"/repos/{repository}")}
-    assert deliver(team, "repository", payload, delivery).status_code == 202
-    return _settled(team, delivery, 0)
+    assert deliver(team, "repository", payload, str(uuid.uuid4())).status_code == 202
+    return _settled(team, ACCESS, seen)
 
 
 def first_pass(team: Squad) -> Pass:
