@@ -469,6 +469,7 @@ def _world(
             budgets=operator.budgets,
             on_unmeasurable=operator.on_unmeasurable,
             starts_per_user_per_hour=operator.starts_per_user_per_hour,
+            max_starts_per_pass=operator.max_starts_per_pass,
             alerts=operator.alerts,
             adaptive=operator.adaptive,
             min_free_mib=operator.min_free_mib,

@@ -18,6 +18,7 @@ from app.cli.registry import AsJson, agent_called, answered, open_registry, open
 from app.cli.terminal import cell, say
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
 from app.core.agents.events import AgentEvent, Decided, HeldUp
+from app.core.agents.queueing import QueuePlace
 from app.core.breaker.verdict import figure
 from app.core.rules.brakes import Brake
 from app.core.steering.next_step import why_it_stays
@@ -25,6 +26,7 @@ from app.core.words.refusals import brake_words
 from app.core.words.report import Report, report
 from app.core.words.story import command_words, quoted, refused_words, story
 from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused
+from app.services.queueing import place_in_queue, places_in_queue
 from app.services.views import (
     REFUSED_SHOWN_FOR,
     Json,
@@ -208,9 +210,9 @@ class _Registry:
 
 
 async def _all(store: SqlStore) -> _Registry:
-    now = SystemClock().now()
+    now, queue = SystemClock().now(), await places_in_queue(store)
     return _Registry(
-        [await _read_of(store, agent) for agent in await store.agents()],
+        [await _read_of(store, agent, queue.get(agent.id)) for agent in await store.agents()],
         await store.refused_starts(now - REFUSED_SHOWN_FOR),
         await store.dead_deliveries(),
         await store.brakes(),
@@ -222,11 +224,12 @@ async def _read(store: SqlStore, agent_id: AgentId) -> _Read | None:
     agent = await agent_called(store, agent_id)
     if agent is None:
         return None
-    read = await _read_of(store, agent)
+    read = await _read_of(store, agent, await place_in_queue(store, agent))
     heard = await store.heard_commands(agent.id.repository)
     return replace(read, commands=commands_about(agent, read.effects, heard))
 
 
-async def _read_of(store: SqlStore, agent: Agent) -> _Read:
+async def _read_of(store: SqlStore, agent: Agent, queue: QueuePlace | None) -> _Read:
     log = await store.log(agent.id)
-    return _Read(report(agent, log, SystemClock().now()), log, await store.effects(agent.id))
+    view = report(agent, log, SystemClock().now(), queue)
+    return _Read(view, log, await store.effects(agent.id))

@@ -47,6 +47,7 @@ class OperatorConfig:
     alerts: Alerts = field(default_factory=Alerts)
     adaptive: Adaptive = "off"
     reconciliation_interval_seconds: int = 300
+    max_starts_per_pass: int = 10
     worker_agents: int = 4
     """Agents that one worker runs at once."""
     min_free_mib: int = 1_024
@@ -125,6 +126,7 @@ def _operator_config(read_file: OperatorFile, file: str, document: Document) -> 
         alerts=Alerts(alerts.cost_usd_per_hour, alerts.trips_per_hour, alerts.webhook),
         adaptive=read_file.adaptive,
         reconciliation_interval_seconds=read_file.reconciliation_interval,
+        max_starts_per_pass=read_file.max_starts_per_pass,
         worker_agents=read_file.workers.agents,
         min_free_mib=read_file.min_free_mib,
         sandbox=_sandbox_rules(read_file.sandbox),

@@ -235,6 +235,8 @@ class OperatorFile(Strict):
     """What becomes of suggested limits: nothing, a pull request, or a small step by itself."""
     reconciliation_interval: int = Field(default=300, ge=1, le=86_400)
     """Seconds between two comparisons with GitHub."""
+    max_starts_per_pass: int = Field(default=10, ge=1, le=1_000)
+    """Agents that one comparison starts of which no webhook told; the rest wait for the next."""
     workers: Workers = Workers()
     min_free_mib: int = Field(default=1_024, ge=0, le=1_048_576)
     """MiB of disk below which no agent begins to work; 0: that is not looked at."""

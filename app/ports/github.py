@@ -448,6 +448,11 @@ class GitHub(Protocol):
         """Pull requests, open and closed, whose head is `branch` of this repository."""
         ...
 
+    async def configuration_changed_at(self, repository: Repository) -> datetime | None:
+        """When the newest commit of the default branch was made that changed `.squadron/`; None:
+        there is none."""
+        ...
+
     async def branch_head(self, repository: Repository, branch: str) -> str | None:
         """The commit that a branch of this repository is at; None: there is no such branch."""
         ...

@@ -160,6 +160,8 @@ class StartRefused:
     first_at: datetime
     times: int
     """How often it was asked for."""
+    is_final: bool = False
+    """Whether it is not asked about again: only who asks anew is answered anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,6 +346,10 @@ class Store(Protocol):
 
     async def looks(self) -> Mapping[str, Look]:
         """How far each repository was seen, by `owner/name`."""
+        ...
+
+    async def look_at(self, repository: str) -> Look | None:
+        """How far one repository was seen; None: not at all."""
         ...
 
     async def save_look(self, repository: str, look: Look) -> None: ...

@@ -57,6 +57,7 @@ def agent_json(report: Report) -> Json:
         "started_by": agent.started_by,
         "predecessor": agent.predecessor,
         "parent": agent.parent,
+        "queue": asdict(report.queue) if report.queue else None,
         "created_at": instant(agent.created_at),
         "updated_at": instant(agent.updated_at),
     }

@@ -23,6 +23,7 @@ from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.moved_repositories import Moving
 from app.services.configuration.plans import Plans
 from app.services.configuration.pull_request_check import ConfigReviews
+from app.services.configuration.triggers import Triggers
 from app.services.drain import Drain
 from app.services.effects.needs_human import NeedsHuman
 from app.services.effects.publisher import Publisher
@@ -46,7 +47,11 @@ from app.services.reconciling.reviews import Judging
 from app.services.segment.attempt import Stops
 from app.services.segment.open_issue import Opening
 from app.services.segment.sub_agent_rows import SubAgents
+from app.services.starting.answers import Answers
+from app.services.starting.creating import Creating
 from app.services.starting.put_off import WaitingStarts
+from app.services.starting.rates import UserRates
+from app.services.starting.refusing import Refusing
 from app.services.starting.start import Starting
 from app.services.starting.taken_back import NotBegun
 from app.services.starting.trust import Trusting
@@ -89,7 +94,20 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
 
     # Starts
     trusting = Trusting(world, plans=plans)
-    starting = Starting(world, plans=plans, money=money, trusting=trusting, moving=moving)
+    triggers = Triggers(world)
+    answers = Answers(world)
+    rates = UserRates(world, answers=answers)
+    refusing = Refusing(world, answers=answers)
+    starting = Starting(
+        world,
+        plans=plans,
+        money=money,
+        trusting=trusting,
+        moving=moving,
+        triggers=triggers,
+        refusing=refusing,
+        creating=Creating(world, money=money, rates=rates, refusing=refusing),
+    )
 
     # Steering: what GitHub's state says about an agent that is there
     missing = Missing(world.clock)
@@ -98,14 +116,14 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         moves=moves,
         stopping=stopping,
         braking=braking,
-        ownership=Overriding(world, plans=plans, starting=starting),
-        feedback=Feedback(world, starting=starting),
+        ownership=Overriding(world, plans=plans, trusting=trusting),
+        feedback=Feedback(world, trusting=trusting, rates=rates),
         missing=missing,
     )
     access = Access(world, looking=looking, guard=guard)
 
     # Commands: what people say
-    raising = Raising(world, starting=starting, money=money, moves=moves)
+    raising = Raising(world, rates=rates, money=money, moves=moves)
     obeying = Obeying(
         world,
         starting=starting,
@@ -114,8 +132,8 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         not_begun=NotBegun(world),
         looking=looking,
     )
-    commanding = Commanding(world, starting=starting, obeying=obeying)
-    hearing = Hearing(world, starting=starting, looking=looking, commanding=commanding)
+    commanding = Commanding(world, trusting=trusting, rates=rates, obeying=obeying)
+    hearing = Hearing(world, rates=rates, looking=looking, commanding=commanding)
 
     # Both what a delivery tells and what a pass finds
     config_trouble = ConfigTrouble(world, plans=plans)
@@ -137,6 +155,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     )
     deliveries = Routing(
         world,
+        trusting=trusting,
         starting=starting,
         looking=looking,
         missing=missing,
@@ -150,7 +169,9 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         world,
         looking=looking,
         missing=missing,
+        trusting=trusting,
         starting=starting,
+        triggers=triggers,
         plans=plans,
         config_trouble=config_trouble,
         config_reviews=config_reviews,

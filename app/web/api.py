@@ -13,12 +13,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.bootstrap import Service
 from app.core.agents.agent import Agent, AgentId
+from app.core.agents.queueing import QueuePlace
 from app.core.breaker.raises import BadAmount, Grant, NotGranted
 from app.core.budgets.rates import Refused
 from app.core.commands.grammar import limit_named
 from app.core.words.report import report
 from app.ports import GitHubFailed
 from app.services.commands.raise_limits import NotPaused, Wish
+from app.services.queueing import place_in_queue, places_in_queue
 from app.services.views import (
     REFUSED_SHOWN_FOR,
     Json,
@@ -105,9 +107,12 @@ def router(service: Service) -> APIRouter:
         responses={401: {"description": "No bearer token, or a wrong one"}},
     )
 
-    async def view(agent: Agent) -> Json:
+    async def seen(agent: Agent, queue: QueuePlace | None) -> Json:
         log = await service.store.log(agent.id)
-        return agent_json(report(agent, log, service.clock.now()))
+        return agent_json(report(agent, log, service.clock.now(), queue))
+
+    async def view(agent: Agent) -> Json:
+        return await seen(agent, await place_in_queue(service.store, agent))
 
     async def known(agent_id: AgentId) -> Agent:
         agent = await service.store.agent(agent_id)
@@ -122,8 +127,11 @@ def router(service: Service) -> APIRouter:
         days, both the newest first; under `brakes` what keeps agents from working now; under
         `last_pass` what the last look at GitHub has cost."""
         since = service.clock.now() - REFUSED_SHOWN_FOR
+        queue = await places_in_queue(service.store)
         return {
-            "agents": [await view(agent) for agent in await service.store.agents()],
+            "agents": [
+                await seen(agent, queue.get(agent.id)) for agent in await service.store.agents()
+            ],
             "not_started": [*map(not_started_json, await service.store.refused_starts(since))],
             "dead_deliveries": [*map(dead_delivery_json, await service.store.dead_deliveries())],
             "brakes": [*map(brake_json, await service.store.brakes())],

@@ -16,10 +16,10 @@ from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.tables import METADATA
 from app.adapters.store.writer import GroupWriter
-from app.core.agents.agent import Agent, Assignment, Task
+from app.core.agents.agent import Agent, AgentId, Assignment, Task
 from app.core.limits import Limits
 from app.core.rules.plan import EscalationRules
-from app.ports import NewAgent, Repository, Work
+from app.ports import NewAgent, Publish, Repository, RunSegment, Work
 from app.testruns import SuiteRules
 from tests.support.moves import begin
 
@@ -59,6 +59,11 @@ def a_new_agent(issue: int = 12, role: str = "bug-fix", branch: str = "squadron/
         started_by="ada",
         trigger="label squadron:bug-fix",
     )
+
+
+def of_a_start(agent: AgentId) -> list[str]:
+    """Ids of the work that a new agent comes with."""
+    return [Publish.new_in_queue(agent).id, RunSegment(agent, 0).id]
 
 
 class OutOfOrder(Exception):

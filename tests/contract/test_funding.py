@@ -13,7 +13,7 @@ from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Balance, Insufficient
 from app.ports import Cost, CostsBy, Funding
 from tests.contract.crowd_support import DAY, NOON
-from tests.contract.store_support import OutOfOrder, World, a_new_agent, later
+from tests.contract.store_support import OutOfOrder, World, a_new_agent, later, of_a_start
 from tests.support.moves import Changes, begin, move
 
 
@@ -34,7 +34,7 @@ async def test_an_agent_and_its_money_come_together(world: World, ledger: SqlLed
     created = await world.store.create_funded(a_new_agent(), Funding(7, (account,)), NOON)
     assert isinstance(created, Agent)
     assert created == await world.store.agent(created.id)
-    assert world.queued() == [f"agent:{created.id}:seg:0"]
+    assert world.queued() == of_a_start(created.id)
     assert await world.store.log(created.id) == [
         Created(
             at=NOON,

@@ -18,9 +18,11 @@ LOOK = Look(
 
 async def test_the_latest_look_is_kept(world: World) -> None:
     assert await world.store.looks() == {}
+    assert await world.store.look_at("octo/demo") is None
     await world.store.save_look("octo/demo", LOOK)
     other = replace(LOOK, triggers={}, heads={})
     await world.store.save_look("octo/other", LOOK)
     await world.store.save_look("octo/other", other)
     for store in world.stores:
         assert await store.looks() == {"octo/demo": LOOK, "octo/other": other}
+        assert await store.look_at("octo/other") == other

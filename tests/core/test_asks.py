@@ -31,8 +31,13 @@ def mark(what: Happening, at: float, about: str = "", by: str = "mona") -> Mark:
     return Mark(what, about, by, after_seconds(at))
 
 
-def asked(*marks: Mark, labels: tuple[str, ...] = ("bug",), is_ours: bool = False) -> list[Ask]:
-    return asks(labels, ROLES.get, is_ours, BOT, marks)
+def asked(
+    *marks: Mark,
+    labels: tuple[str, ...] = ("bug",),
+    is_ours: bool = False,
+    triggers: Mapping[str, Trigger] | None = None,
+) -> list[Ask]:
+    return asks(labels, ROLES.get, is_ours, BOT, marks, triggers or {})
 
 
 # --- labels and assignments --------------------------------------------------------------------
@@ -71,6 +76,25 @@ def test_an_assignment_of_the_same_second_is_for_the_label() -> None:
     assert [ask.trigger for ask in asked(*other, is_ours=True)] == ["label bug"]
 
 
+def test_what_was_asked_for_before_a_label_started_anybody_asks_for_nothing() -> None:
+    """Fifteen old issues carry a label on the day that it is mapped to a role."""
+    triggers = {"label bug": trigger("bug-fix", 5)}
+    early, late = mark("labeled", 4, "Bug"), mark("labeled", 5, "Bug")
+    assert asked(early, triggers=triggers) == []
+    assert [ask.at for ask in asked(late, triggers=triggers)] == [late.at]
+    other = mark("labeled", 1, "squadron:docs")
+    both = asked(early, other, labels=("bug", "squadron:docs"), triggers=triggers)
+    assert [ask.role for ask in both] == ["docs"], "each label has its own instant"
+
+
+def test_an_assignment_asks_for_a_label_from_before_its_mapping() -> None:
+    triggers = {"label bug": trigger("bug-fix", 5)}
+    early = mark("labeled", 4, "bug")
+    for at, expected in ((4, []), (6, ["assignment"])):
+        found = asked(early, mark("assigned", at, BOT), is_ours=True, triggers=triggers)
+        assert [ask.trigger for ask in found] == expected
+
+
 # --- events ------------------------------------------------------------------------------------
 
 
@@ -80,18 +104,32 @@ def trigger(role: str = "pm", since: float = 0) -> Trigger:
 
 def test_a_trigger_counts_from_when_it_was_first_seen() -> None:
     events = {"issues.opened": "pm", "issues.reopened": "pm"}
-    first = in_force({}, events, START)
+    first = in_force({}, events, {}, START)
     assert first == dict.fromkeys(events, trigger())
     events = {"issues.opened": "pm", "issues.reopened": "docs", "pull_request.opened": "look"}
-    second = in_force(first, events, after_seconds(9))
+    second = in_force(first, events, {}, after_seconds(9))
     assert second == {
         "issues.opened": trigger(),
         "issues.reopened": trigger("docs", 9),
         "pull_request.opened": trigger("look", 9),
     }
-    assert in_force(second, {}, START) == {}
-    again = in_force({}, {"issues.opened": "pm"}, after_seconds(20))
+    assert in_force(second, {}, {}, START) == {}
+    again = in_force({}, {"issues.opened": "pm"}, {}, after_seconds(20))
     assert again == {"issues.opened": trigger("pm", 20)}, "it was away meanwhile"
+
+
+def test_a_label_counts_from_when_it_was_first_seen_to_start_its_role() -> None:
+    first = in_force({}, {}, {"bug": "fixer"}, START)
+    assert first == {"label bug": trigger("fixer")}
+    labels = {"Bug": "fixer", "feature": "fixer"}
+    second = in_force(first, {"issues.opened": "fixer"}, labels, after_seconds(9))
+    assert second == {
+        "issues.opened": trigger("fixer", 9),
+        "label bug": trigger("fixer"),
+        "label feature": trigger("fixer", 9),
+    }
+    moved = in_force(second, {}, {"bug": "docs"}, after_seconds(20))
+    assert moved == {"label bug": trigger("docs", 20)}, "another role"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import pytest
 from app.core.agents.agent import Agent
 from app.core.agents.events import ClosingTool, Kept, LineComment, Reported, Slept, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.queueing import QueuePlace
 from app.core.agents.stops import Cause, Failure
 from app.core.effects.wanted import check_conclusion
 from app.core.limits import LimitName, Limits
@@ -33,7 +34,7 @@ from tests.core.wording import LIMITS, RUNS, SHA, SUMMARY, TRIP, kept, row, seen
 @pytest.mark.parametrize(
     ("shown", "sentence"),
     [
-        (row(State.QUEUED), "Waiting for a worker."),
+        (row(State.QUEUED), "Queued: it waits for a worker."),
         (row(State.ACTIVE), "Working."),
         (
             row(State.STOPPING, taken_away_at=START),
@@ -186,7 +187,7 @@ def test_the_comment_of_an_agent_that_has_done_nothing_yet() -> None:
     shown = progress_comment(
         seen(row(State.QUEUED, sha=None, predecessor="octo/demo#12/bug-fix/0"))
     )
-    assert "[squadron:bug-fix] Waiting for a worker.\n\n- [ ] workspace ready\n" in shown
+    assert "[squadron:bug-fix] Queued: it waits for a worker.\n\n- [ ] workspace ready\n" in shown
     assert "- [ ] at work (0 tool calls)\n- [ ] tests run (0)\n- [ ] work pushed\n" in shown
     assert "Test runs" not in shown and ">" not in shown.split("</sub>")[0].split("-->")[1][:150]
     assert shown.endswith(
@@ -354,3 +355,17 @@ def test_limits_of_a_default_agent_are_all_shown() -> None:
     shown = check_summary(seen(agent(limits=Limits())))
     for armed in Limits().armed:
         assert f"| `{armed.name}` |" in shown
+
+
+@pytest.mark.parametrize(
+    ("place", "sentence"),
+    [
+        (1, "Queued: it is next as soon as a worker has room."),
+        (2, "Queued: one agent is ahead of it."),
+        (3, "Queued: 2 agents are ahead of it."),
+        (100, "Queued: 99 agents are ahead of it."),
+    ],
+)
+def test_where_it_stands_in_the_queue(place: int, sentence: str) -> None:
+    queue = QueuePlace(place, 0)
+    assert state_sentence(replace(seen(row(State.QUEUED)), queue=queue)) == sentence

@@ -104,7 +104,7 @@ def test_the_label_set_again_starts_the_text_as_it_is_then(team: Squad) -> None:
     team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:docs")
     team.label(task, "squadron:docs")
     assert "No: the other one." in first_prompt(team, task)
-    assert len(refusals(team, task)) == 1
+    until(lambda: not refusals(team, task), "the agent has made that comment its own")
 
 
 def test_a_retry_starts_no_text_that_was_changed_after_it(team: Squad) -> None:

@@ -29,6 +29,8 @@ WORK: Final = sa.Table(
     sa.Column("ended_at", sa.Text),
 )
 IN_ORDER: Final[sa.ColumnElement[int]] = sa.literal_column("rowid", sa.Integer)
+AT_ONCE: Final = ""
+"""Due whatever the clock says, before any instant."""
 QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 
 
@@ -72,7 +74,9 @@ class TwinEngine:
 
     def enqueue_with(self, connection: sa.Connection, work: Work) -> None:
         check_alive()
-        due = self._clock.now() + timedelta(seconds=max(work.delay_seconds, 0))
+        due = AT_ONCE
+        if work.delay_seconds > 0:
+            due = (self._clock.now() + timedelta(seconds=work.delay_seconds)).isoformat()
         known = connection.execute(sa.select(WORK.c.id).where(WORK.c.id == work.id)).first()
         if known is not None:
             return
@@ -83,7 +87,7 @@ class TwinEngine:
                 kind=work.kind.value,
                 subject=subject,
                 segment=number,
-                due=due.isoformat(),
+                due=due,
                 status=QUEUED,
             )
         )

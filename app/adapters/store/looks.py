@@ -16,6 +16,13 @@ def all_of_them(connection: sa.Connection) -> Mapping[str, Look]:
     return {row["repository"]: decode_look(row) for row in rows}
 
 
+def of(connection: sa.Connection, repository: str) -> Look | None:
+    """None: it was not seen yet."""
+    asked = sa.select(LOOKS).where(LOOKS.c.repository == repository)
+    row = connection.execute(asked).mappings().one_or_none()
+    return None if row is None else decode_look(row)
+
+
 def save(connection: sa.Connection, repository: str, look: Look) -> None:
     """The latest look takes the place of the one before it."""
     seen = encode_look(look)

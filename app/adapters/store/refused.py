@@ -20,7 +20,12 @@ def note(connection: sa.Connection, refused: StartRefused, *, is_asked: bool) ->
     where there is another reason than before."""
     where = _is_of(refused.repository, refused.issue, refused.role)
     found = connection.execute(sa.select(REFUSED_STARTS).where(where)).mappings().one_or_none()
-    said = {"reason": refused.reason, "asked_by": refused.by, "at": refused.at}
+    said = {
+        "reason": refused.reason,
+        "asked_by": refused.by,
+        "at": refused.at,
+        "is_final": refused.is_final,
+    }
     if found is None:
         key = {"repository": refused.repository, "issue": refused.issue, "role": refused.role}
         connection.execute(
@@ -58,6 +63,7 @@ def newest_first(connection: sa.Connection, since: datetime) -> Sequence[StartRe
             at=row["at"],
             first_at=row["first_at"],
             times=row["times"],
+            is_final=row["is_final"],
         )
         for row in rows.mappings()
     ]

@@ -21,7 +21,7 @@ from app.core.agents.events import Created, HandedOver, Kept
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Failure, StopReason, Trip
 from app.core.agents.transition import Transition
-from app.ports import NewAgent, RunSegment, StoreUnavailable, Work
+from app.ports import NewAgent, Publish, RunSegment, StoreUnavailable, Work
 
 Enqueue = Callable[[sa.Connection, Work], None]
 """Commits durable work together with the transaction of the connection."""
@@ -51,6 +51,7 @@ def create(
     if new.parent is None:
         first = RunSegment(created.id, 0)
         enqueue(connection, replace(first, delay_seconds=new.delay_seconds))
+        enqueue(connection, Publish.new_in_queue(created.id))
         refused.forget(connection, created.repository, created.id.issue, created.id.role)
     return created
 

@@ -241,6 +241,10 @@ class SqlStore:
         """How far each repository was seen."""
         return await read(self._engine, looks.all_of_them)
 
+    async def look_at(self, repository: str) -> Look | None:
+        """How far one repository was seen."""
+        return await read(self._engine, lambda connection: looks.of(connection, repository))
+
     async def save_look(self, repository: str, look: Look) -> None:
         """Keep how far a repository was seen; it takes the place of the look before it."""
         await self._writer.run(lambda connection: looks.save(connection, repository, look))

@@ -476,6 +476,7 @@ class RefusedStartRow(SQLModel, table=True):
     at: datetime = Field(sa_type=Instant)
     first_at: datetime = Field(sa_type=Instant)
     times: int
+    is_final: bool = Field(default=False, sa_column_kwargs={"server_default": sa.false()})
 
 
 class RedeliveryRow(SQLModel, table=True):

@@ -26,6 +26,7 @@ from app.core.agents.lifecycle import State
 from app.core.breaker.verdict import LimitUse, figure
 from app.core.rules.plan import RuntimeName
 from app.core.words.report import Report, report
+from app.services.queueing import places_in_queue
 from app.services.views import waits_words
 
 MOST_SECONDS: Final = 300.0
@@ -117,8 +118,11 @@ async def _played(running: Stage, console: Console, as_json: bool, *, stays: boo
 
 async def _reports(store: SqlStore) -> dict[int, Report]:
     now = SystemClock().now()
-    agents = await store.agents(repository=REPOSITORY)
-    return {agent.id.issue: report(agent, await store.log(agent.id), now) for agent in agents}
+    agents, queue = await store.agents(repository=REPOSITORY), await places_in_queue(store)
+    return {
+        agent.id.issue: report(agent, await store.log(agent.id), now, queue.get(agent.id))
+        for agent in agents
+    }
 
 
 async def _seen(store: SqlStore, person: Person, reports: Mapping[int, Report]) -> list[Seen]:

@@ -58,10 +58,29 @@ class Publish:
     """Tells this work from all other of the agent."""
     delay_seconds: float = 0
 
+    @classmethod
+    def in_queue(cls, agent: AgentId, occasion: str, delay_seconds: float = 0) -> "Publish":
+        """Say where an agent stands in the queue, if it still does."""
+        return cls(agent, f"{_IN_QUEUE}{occasion}", delay_seconds)
+
+    @classmethod
+    def new_in_queue(cls, agent: AgentId) -> "Publish":
+        """Whoever waits longer than most for a worker says so for the first time."""
+        return cls.in_queue(agent, "new", _QUEUES_SECONDS)
+
+    @property
+    def is_of_queue(self) -> bool:
+        """Whether it is worth writing only while the agent waits for a worker."""
+        return self.occasion.startswith(_IN_QUEUE)
+
     @property
     def id(self) -> str:
         return f"{_effects_of(self.agent)}{self.occasion}"
 
+
+_IN_QUEUE: Final = "queued:"
+_QUEUES_SECONDS: Final = 3
+"""An agent that a worker takes sooner does not say that it waits."""
 
 ACCESS: Final = "access"
 """Why a pass runs after people have changed what the App may do."""

@@ -100,6 +100,10 @@ def check_conclusion(agent: Agent, review_refused: str = "") -> Conclusion | Non
             return "cancelled"
 
 
+OURS: Final = "<!-- squadron:"
+"""What each hidden mark of ours begins with."""
+
+
 def marker(agent: AgentId, effect: EffectName) -> str:
     """The hidden mark by which our own item is found again. Anybody can type one, so only items
     that our App wrote are looked at."""

@@ -15,6 +15,8 @@ class HouseRules:
     """What becomes of an agent whose model has no price; under a money budget or ceiling it does
     not start either way."""
     starts_per_user_per_hour: int = 100
+    max_starts_per_pass: int = 10
+    """Agents that one pass of reconciliation starts of which no webhook told."""
     alerts: Alerts = field(default_factory=Alerts)
     adaptive: Adaptive = "off"
     min_free_mib: int = 1_024

@@ -180,6 +180,12 @@ class RepositoryPlan:
         planned = self.roles.get(role)
         return planned is not None and planned.kind is RoleKind.REVIEW
 
+    def starting_labels(self) -> Mapping[str, str]:
+        """Label → role, of all roles that are there. GitHub's labels ignore case: these are in
+        lower case."""
+        own = {f"{TRIGGER_PREFIX}{role}": role for role in (*self.roles, *self.broken)}
+        return {label.casefold(): role for label, role in {**own, **self.labels}.items()}
+
     def role_of_label(self, label: str) -> str | None:
         """The role that `label` starts, or None. GitHub's labels ignore case, so do we."""
         wanted = label.casefold()

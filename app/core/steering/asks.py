@@ -29,22 +29,31 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """An event that starts a role (`triggers.events`)."""
+    """An event (`triggers.events`) or a label that starts a role."""
 
     role: str
     since: datetime
     """From when on it counts: what happened before asks for nothing."""
 
 
+def label_trigger(label: str) -> str:
+    """The name of a label among the triggers. GitHub's labels ignore case."""
+    return f"{LABEL_TRIGGER}{label.casefold()}"
+
+
 def in_force(
-    before: Mapping[str, Trigger], events: Mapping[str, str], since: datetime
+    before: Mapping[str, Trigger],
+    events: Mapping[str, str],
+    labels: Mapping[str, str],
+    since: datetime,
 ) -> Mapping[str, Trigger]:
-    """The triggers of a configuration, by event. One that is new counts from `since` on, others
-    from when they did `before`."""
-    triggers = {event: Trigger(role, since) for event, role in events.items()}
+    """The triggers of a configuration, by event and `label_trigger`. One that is new counts from
+    `since` on, others from when they did `before`."""
+    roles = {**events, **{label_trigger(label): role for label, role in labels.items()}}
+    triggers = {name: Trigger(role, since) for name, role in roles.items()}
     return {
-        event: before[event] if event in before and before[event].role == new.role else new
-        for event, new in triggers.items()
+        name: before[name] if name in before and before[name].role == new.role else new
+        for name, new in triggers.items()
     }
 
 
@@ -54,12 +63,14 @@ def asks(
     is_ours: bool,
     bot: str,
     marks: Sequence[Mark],
+    triggers: Mapping[str, Trigger],
 ) -> list[Ask]:
     """What the labels and the assignees of an open issue ask for, oldest first.
 
     What was asked for before the issue was closed last ended with that: opening it again alone
     asks for nothing. `is_ours`: whether `bot`, our own login, is assigned. A label asks when it
-    was set last, an assignment asks for the roles of the labels that were there by then.
+    was set last, an assignment asks for the roles of the labels that were there by then. What was
+    asked for before a label was one of the `triggers` asks for nothing.
     """
     found, later = [], since_closed(marks)
     assigned = _last(later, "assigned", bot) if is_ours else None
@@ -67,10 +78,13 @@ def asks(
         role, labelled = role_of_label(label), _last(marks, "labeled", label)
         if role is None or labelled is None:
             continue
+        own = []
         if _last(later, "labeled", label) is not None:
-            found.append(Ask(role, labelled.by, f"{LABEL_TRIGGER}{label}", labelled.at))
+            own.append(Ask(role, labelled.by, f"{LABEL_TRIGGER}{label}", labelled.at))
         if assigned is not None and assigned.at >= labelled.at:
-            found.append(Ask(role, assigned.by, ASSIGNMENT_TRIGGER, assigned.at))
+            own.append(Ask(role, assigned.by, ASSIGNMENT_TRIGGER, assigned.at))
+        trigger = triggers.get(label_trigger(label))
+        found += [ask for ask in own if trigger is None or ask.at >= trigger.since]
     return sorted(found, key=lambda ask: ask.at)
 
 

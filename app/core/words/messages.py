@@ -10,6 +10,7 @@ from typing import Final
 from app.core.agents.agent import Agent, EffectName
 from app.core.agents.events import HeldUp, Waits
 from app.core.agents.lifecycle import State
+from app.core.agents.queueing import QueuePlace
 from app.core.agents.stops import Failure, Trip
 from app.core.commands.grammar import RAISABLE
 from app.core.effects.review import unposted
@@ -38,7 +39,7 @@ def state_sentence(report: Report) -> str:
         case State.QUEUED if report.held_up is not None:
             return _held_up_sentence(report.held_up)
         case State.QUEUED:
-            return "Waiting for a worker."
+            return _queue_sentence(report.queue)
         case State.ACTIVE:
             return "Working."
         case State.PAUSED if report.hold is not None:
@@ -61,6 +62,18 @@ def state_sentence(report: Report) -> str:
         case State.ESCALATED:
             reason = agent.stop.reason if agent.stop else "a human decides."
             return f"Stopped: {in_one_line(reason)}"
+
+
+def _queue_sentence(queue: QueuePlace | None) -> str:
+    if queue is None:
+        return "Queued: it waits for a worker."
+    match queue.place - 1:
+        case 0:
+            return "Queued: it is next as soon as a worker has room."
+        case 1:
+            return "Queued: one agent is ahead of it."
+        case ahead:
+            return f"Queued: {ahead} agents are ahead of it."
 
 
 def _held_up_sentence(told: HeldUp) -> str:

@@ -36,6 +36,12 @@ def rate_refused(login: str, most: int, until: datetime) -> str:
     )
 
 
+def not_started_marker(role: str) -> str:
+    """The hidden mark of the one comment that says why no agent of the role works yet; the agent
+    makes the comment its own when it starts."""
+    return f"<!-- squadron:not-started:{role} -->"
+
+
 def text_changed(role: str, asked_by: str, changed_by: str) -> str:
     """Somebody without permission edited the issue after an agent was asked for."""
     return (
@@ -77,6 +83,36 @@ SWITCHED_OFF: Final = "the repository's configuration says `enabled: false`"
 ESCALATED_BEFORE: Final = "its escalation issue is still open"
 STOPPING: Final = "the agent before it is still being stopped"
 TRIED_AGAIN: Final = "it could not start, and is tried again"
+
+
+def many_found(most: int) -> str:
+    """More starts were found than one pass makes."""
+    return (
+        f"more starts were found at once than are made at a time: {most} a pass"
+        " (`max_starts_per_pass`), and this one has its turn later"
+    )
+
+
+REVIEWS_ONLY: Final = "the role reviews pull requests, and this is an issue"
+WORKS_ONLY: Final = "the role works on issues, and this is a pull request"
+OLDER: Final = "the label was set before it started agents here"
+
+
+def not_yet(role: str, why: str) -> str:
+    """A trusted start that waits, and starts by itself."""
+    return f"[squadron:{role}] Not started yet: {why}. It starts by itself."
+
+
+def never(role: str, why: str, escalation: int | None) -> str:
+    """A trusted start that is refused for good, and what to do to have an agent. `escalation`: the
+    needs-human issue that the agent before has opened."""
+    then = {
+        CLOSED: "To start an agent, open it, take the label off and set it again.",
+        ESCALATED_BEFORE: f"Close {f'#{escalation}' if escalation else 'that'}, and set the label"
+        " again; or write `/squadron retry`.",
+        OLDER: "To start an agent, take it off and set it again.",
+    }
+    return f"[squadron:{role}] Not started: {why}. {then.get(why, '')}".rstrip()
 
 
 def taken_back_words(login: str) -> str:

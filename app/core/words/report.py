@@ -30,6 +30,7 @@ from app.core.agents.events import (
     Warned,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.queueing import QueuePlace
 from app.core.agents.stops import Hold
 from app.core.breaker.verdict import LimitUse, usage
 from app.testruns import Outcome
@@ -104,11 +105,15 @@ class Report:
     """Who keeps it from working while it is QUEUED."""
     held_up: HeldUp | None = None
     """What it lacks while it is QUEUED."""
+    queue: QueuePlace | None = None
+    """Where it stands while it waits for a worker."""
     review_refused: str = ""
     """Why GitHub does not take its review; empty: it did, or was not asked yet."""
 
 
-def report(agent: Agent, log: Sequence[AgentEvent], now: datetime) -> Report:
+def report(
+    agent: Agent, log: Sequence[AgentEvent], now: datetime, queue: QueuePlace | None = None
+) -> Report:
     """Fold a log into what people want to know, as of `now`.
 
     A final agent is shown as of its end, one at work as of the last event that is stored: no
@@ -143,6 +148,7 @@ def report(agent: Agent, log: Sequence[AgentEvent], now: datetime) -> Report:
         proposed=tuple({e.issue: e for e in log if isinstance(e, Proposed)}.values()),
         trigger=created[0].trigger if created else "",
         brake=braked(log) if agent.state is State.QUEUED else None,
+        queue=queue,
         held_up=_held_up(log) if agent.waits_for in _HELD_UP else None,
     )
 

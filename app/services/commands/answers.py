@@ -17,7 +17,7 @@ from app.core.steering.next_step import is_answered
 from app.core.steering.seen import AS_IT_WAS, Answer, Facts
 from app.ports import GitHubFailed, Repository, Said, Written
 from app.services.commands.hear import Commanding, Comment
-from app.services.starting.start import Starting
+from app.services.starting.rates import UserRates
 from app.services.steering.look import Looking
 from app.services.world import World
 
@@ -31,10 +31,10 @@ class Hearing:
     """Lets the words of people reach agents, told by a webhook or found."""
 
     def __init__(
-        self, world: World, starting: Starting, looking: Looking, commanding: Commanding
+        self, world: World, rates: UserRates, looking: Looking, commanding: Commanding
     ) -> None:
         self._world = world
-        self._starting = starting
+        self._rates = rates
         self._looking = looking
         self._commanding = commanding
 
@@ -62,14 +62,14 @@ class Hearing:
             for agent in listeners:
                 is_answered = await self._is_answered(agent, answer)
                 if is_answered and too_many is None:
-                    rate = await self._starting.is_within_rate(login, comment.name)
+                    rate = await self._rates.is_within(login, comment.name)
                     too_many = None if isinstance(rate, Allowed) else rate
                 if is_answered and too_many is not None:
                     continue
                 reached |= await self._reach(agent, comment, answer, known)
         if too_many is not None:
             here = comment.repository
-            await self._starting.say_too_many(here, comment.thread, login, too_many)
+            await self._rates.say_too_many(here, comment.thread, login, too_many)
         return reached
 
     async def _is_answered(self, agent: Agent, answer: Answer) -> bool:

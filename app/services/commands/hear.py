@@ -31,7 +31,8 @@ from app.core.words.answers import interrupted_words
 from app.core.words.pauses import answer_marker, answered_marker, command_answer, misread_words
 from app.ports import HeardCommands, Posted, Reaction, Refused, Repository
 from app.services.commands.obey import Obeying, Said, Told
-from app.services.starting.start import Starting
+from app.services.starting.rates import UserRates
+from app.services.starting.trust import Trusting
 from app.services.world import World
 
 log = logging.getLogger("squadron.commands")
@@ -92,9 +93,12 @@ class Press:
 class Commanding:
     """Obeys what trusted people write at the start of a line, and the buttons that they press."""
 
-    def __init__(self, world: World, starting: Starting, obeying: Obeying) -> None:
+    def __init__(
+        self, world: World, trusting: Trusting, rates: UserRates, obeying: Obeying
+    ) -> None:
         self._world = world
-        self._starting = starting
+        self._trusting = trusting
+        self._rates = rates
         self._obeying = obeying
 
     async def has_commands(self, comment: Comment) -> bool:
@@ -111,11 +115,11 @@ class Commanding:
         """
         people = filter(None, (comment.by, comment.author))
         for who in people:
-            if not await self._starting.is_trusted(comment.repository, who):
+            if not await self._trusting.is_trusted(comment.repository, who):
                 return False
         if not comment.is_edited_by_somebody:
             return True
-        return await self._starting.trusts(comment.repository, Permission.WRITE)
+        return await self._trusting.trusts(comment.repository, Permission.WRITE)
 
     async def hear(self, comment: Comment) -> bool:
         """Obey and answer the commands of a comment; False if there was nothing left to do.
@@ -135,7 +139,7 @@ class Commanding:
     async def press(self, press: Press) -> None:
         """Obey a button. May raise `GitHubFailed`; then it can be told once more."""
         store, where = self._world.store, {"by": press.by.login, "agent": str(press.agent)}
-        if not await self._starting.is_trusted(press.repository, press.by):
+        if not await self._trusting.is_trusted(press.repository, press.by):
             log.info("button ignored: sender not trusted", extra=where)
             return
         place = f"{press.repository.full_name}#{press.agent.issue}"
@@ -222,7 +226,7 @@ class Commanding:
             await self._react(told, "rocket")
             await store.hear_commands(heard)
             return False
-        may_reach = self._starting.may_reach
+        may_reach = self._rates.may_reach
         if left and not await may_reach(here, told.thread, told.by.login, told.name):
             left = [each for each in left if isinstance(each, Stop)]  # nobody is too late for that
             if not left:

@@ -53,8 +53,9 @@ from app.core.words.story import story
 from app.ports import Repository, TakenBack
 from app.services.commands.raise_limits import NotPaused, Raising, Wish
 from app.services.moves.moves import MOST_LOOKS, Moves
+from app.services.starting.order import NotStarted, Order
 from app.services.starting.predecessor import when_stopped
-from app.services.starting.start import Order, Starting
+from app.services.starting.start import Starting
 from app.services.starting.taken_back import NotBegun
 from app.services.steering.look import Looking
 from app.services.world import World, repository_of
@@ -270,6 +271,8 @@ class Obeying:
             said.refused.append(str(refused))
             return
         order = Order(
+            here,
+            issue.number,
             agent.id.role,
             told.by,
             RETRY_TRIGGER,
@@ -278,7 +281,7 @@ class Obeying:
             raises=command.raises,
             said=told.name,
         )
-        if await self._starting.start(here, issue.number, order) is None:
+        if isinstance(await self._starting.start(order), NotStarted):
             said.refused.append(not_retried_words(agent))
         said.told.extend(capped_words(given) for given in grants if given.is_capped)
 

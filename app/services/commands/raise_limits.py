@@ -25,7 +25,7 @@ from app.core.words.pauses import (
 )
 from app.services.money.funding import Money, Unmeasurable
 from app.services.moves.moves import MOST_LOOKS, Moves
-from app.services.starting.start import Starting
+from app.services.starting.rates import UserRates
 from app.services.world import World
 
 CLOCKS_DIFFER: Final = timedelta(minutes=1)
@@ -57,15 +57,15 @@ class NotPaused(Exception):
 class Raising:
     """Lets paused agents go on."""
 
-    def __init__(self, world: World, starting: Starting, money: Money, moves: Moves) -> None:
+    def __init__(self, world: World, rates: UserRates, money: Money, moves: Moves) -> None:
         self._world = world
-        self._starting = starting
+        self._rates = rates
         self._money = money
         self._moves = moves
 
     async def is_within_rate(self, login: str) -> Allowed | TooMany:
         """Count one wish of a user who does not ask on GitHub."""
-        return await self._starting.is_within_rate(f"elsewhere:{login}")  # no login on GitHub
+        return await self._rates.is_within(f"elsewhere:{login}")  # no login on GitHub
 
     async def resume(self, agent_id: AgentId, wish: Wish) -> tuple[Grant, ...]:
         """Raise limits of a paused agent and queue it; what was granted.

@@ -18,6 +18,7 @@ from app.core.effects.wanted import (
     EDITS_WINDOW,
     NEEDS,
     NEEDS_HUMAN,
+    OURS,
     in_turn,
     is_urgent,
     lets_on,
@@ -25,6 +26,7 @@ from app.core.effects.wanted import (
     may_edit,
 )
 from app.core.words import messages
+from app.core.words.refusals import not_started_marker
 from app.core.words.report import Report, report
 from app.ports import (
     GitHub,
@@ -53,6 +55,7 @@ from app.services.effects.review import posted_review
 from app.services.effects.triage import write_proposals
 from app.services.failures import failure_of
 from app.services.moves.kept_work import keep_work, keep_work_or_branch
+from app.services.queueing import place_in_queue
 from app.services.world import World, repository_of
 
 LATEST_EDITS: Final = 4
@@ -103,7 +106,8 @@ class Publisher:
         now = self._world.clock.now()
         effects = await self._world.store.effects(agent.id)
         effect = effects.get(name, Effect(name))
-        view = report(agent, await self._world.store.log(agent.id), now)
+        queue = await place_in_queue(self._world.store, agent)
+        view = report(agent, await self._world.store.log(agent.id), now, queue)
         view = replace(view, review_refused=_refusal(effects.get(EffectName.REVIEW)))
         if not _is_due(effect, view, now):
             return lets_on(effect)
@@ -184,9 +188,11 @@ class Publisher:
             return as_written(effect)
         number = effect.number
         if number is None:
-            sign = marker(agent.id, EffectName.COMMENT)
-            found = await github.comments(repository, agent.id.issue, sign)
-            number = found[0].number if found else None
+            ours = await github.comments(repository, agent.id.issue, OURS)
+            sign, before = marker(agent.id, EffectName.COMMENT), not_started_marker(agent.id.role)
+            number = next((one.number for one in ours if sign in one.body), None)
+            if number is None:
+                number = next((one.number for one in ours if before in one.body), None)
         if number is None:
             posted = await github.comment(repository, agent.id.issue, body)
             return done(effect, posted, content, now)

@@ -40,7 +40,9 @@ from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.pull_request_check import ConfigReviews
 from app.services.effects.needs_human import NeedsHuman
 from app.services.failures import failure_of
-from app.services.starting.start import Order, Starting
+from app.services.starting.order import Order
+from app.services.starting.start import Starting
+from app.services.starting.trust import Trusting
 from app.services.steering.heads import at_its_head
 from app.services.steering.look import Looking
 from app.services.steering.missing import Missing
@@ -55,6 +57,7 @@ class Routing:
     def __init__(
         self,
         world: World,
+        trusting: Trusting,
         starting: Starting,
         looking: Looking,
         missing: Missing,
@@ -67,6 +70,7 @@ class Routing:
         self._world = world
         self._commanding = commanding
         self._hearing = hearing
+        self._trusting = trusting
         self._starting = starting
         self._looking = looking
         self._missing = missing
@@ -153,23 +157,18 @@ class Routing:
                 assert_never(signal)
 
     async def _labelled(self, signal: IssueLabelled | PullRequestLabelled, number: int) -> None:
-        repository = _where(signal)
-        role = await self._starting.role_of_label(repository, signal.label)
+        role = await self._starting.role_of_label(_where(signal), signal.label)
         if role is not None:
-            task = Task(signal.title, signal.body)
             trigger = f"{LABEL_TRIGGER}{signal.label}"
-            order = Order(role, signal.sender, trigger, task, signal.at)
-            await self._starting.start(repository, number, order)
+            await self._starting.start(_order(signal, number, role, trigger))
 
     async def _pushed(self, signal: PullRequestPushed) -> None:
         """Whoever opened the pull request is asked about, too: what it holds is theirs."""
         repository = _where(signal)
         role = await self._starting.role_of_event(repository, signal.event)
         author = Sender(signal.author, signal.author.endswith("[bot]"))
-        if role is not None and await self._starting.is_trusted(repository, author):
-            task = Task(signal.title, signal.body)
-            order = Order(role, signal.sender, signal.event, task, signal.at)
-            await self._starting.start(repository, signal.number, order)
+        if role is not None and await self._trusting.is_trusted(repository, author):
+            await self._starting.start(_order(signal, signal.number, role, signal.event))
         await self._config_reviews.review(repository, signal.number)
 
     async def _assigned(self, signal: IssueAssigned) -> None:
@@ -180,17 +179,12 @@ class Routing:
         for label in signal.labels:
             role = await self._starting.role_of_label(repository, label)
             if role is not None:
-                task = Task(signal.title, signal.body)
-                order = Order(role, signal.sender, ASSIGNMENT_TRIGGER, task, signal.at)
-                await self._starting.start(repository, signal.issue, order)
+                await self._starting.start(_order(signal, signal.issue, role, ASSIGNMENT_TRIGGER))
 
     async def _opened(self, signal: IssueOpened) -> None:
-        repository = _where(signal)
-        role = await self._starting.role_of_event(repository, signal.event)
+        role = await self._starting.role_of_event(_where(signal), signal.event)
         if role is not None:
-            task = Task(signal.title, signal.body)
-            order = Order(role, signal.sender, signal.event, task, signal.at)
-            await self._starting.start(repository, signal.issue, order)
+            await self._starting.start(_order(signal, signal.issue, role, signal.event))
 
     async def _commented(self, signal: Commented) -> None:
         await self._hearing.hear(_comment(signal))
@@ -239,6 +233,16 @@ class Routing:
         live = await self._world.store.agents(repository=repository.full_name, states=LIVE)
         for agent in filter(is_concerned, live):
             await self._looking.look(agent.id)
+
+
+def _order(
+    signal: IssueLabelled | PullRequestLabelled | PullRequestPushed | IssueAssigned | IssueOpened,
+    number: int,
+    role: str,
+    trigger: str,
+) -> Order:
+    task = Task(signal.title, signal.body)
+    return Order(_where(signal), number, role, signal.sender, trigger, task, signal.at)
 
 
 def _where(signal: Heard) -> Repository:

@@ -22,6 +22,7 @@ from app.ports import (
     Look,
     NoAccess,
     Pass,
+    Publish,
     RateLimited,
     Reconcile,
     Repository,
@@ -37,6 +38,7 @@ from app.services.money.funding import Money
 from app.services.moves.brakes import LIFTED, Braking
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
+from app.services.queueing import places_in_queue
 from app.services.reconciling.doubles import IN_FLIGHT, Doubles
 from app.services.reconciling.needs_human import NeedsHumanTurns
 from app.services.reconciling.repairs import Repairs
@@ -49,6 +51,8 @@ from app.services.steering.access import Access
 from app.services.steering.look import Looking
 from app.services.world import World
 
+MOST_TOLD_OF_THE_QUEUE: Final = 100
+"""Agents at the front of the queue that keep saying where they stand."""
 LOOKED_AT_FOR: Final = timedelta(days=1)
 """How long after its last change an agent's effects are looked at for doubles."""
 WORKSPACES_KEPT_FOR: Final = timedelta(days=7)
@@ -148,7 +152,7 @@ class Reconciliation:
             looked.full_looks_requests = Share.LOOKS
             self._repositories.forget()
         with self._world.github.counted() as spent:
-            purse = Purse(spent, self._drain)
+            purse = Purse(spent, self._drain, self._world.house.max_starts_per_pass)
             await self._run(looked, repairs, purse)
         if work.why == TIDY:
             await self._tidy_up()
@@ -184,8 +188,19 @@ class Reconciliation:
         await self._guarded("pull requests", partial(self._judged, looked, repairs, purse))
         await self._guarded("needs-human issues", partial(self._decided, repairs, purse))
         await self._guarded("effects", partial(self._publish, repairs, purse))
+        await self._guarded("queue", self._tell_queue)
         for repair in repairs.done:
             log.info("repaired", extra={"repair": repair})
+
+    async def _tell_queue(self) -> None:
+        """Those that wait for a worker say where they stand, when that has changed."""
+        queue = await places_in_queue(self._world.store)
+        for agent_id, stands in list(queue.items())[:MOST_TOLD_OF_THE_QUEUE]:
+            agent = await self._world.store.agent(agent_id)
+            if agent is None or self._world.clock.now() - agent.updated_at < IN_FLIGHT:
+                continue
+            told = Publish.in_queue(agent_id, f"{agent.segment}:{stands.place}")
+            await self._world.engine.enqueue(told)
 
     async def _publish(self, repairs: Repairs, purse: Purse) -> None:
         """What is not on GitHub yet, and what is there twice."""

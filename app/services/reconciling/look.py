@@ -6,7 +6,7 @@ from datetime import datetime
 
 from app.core.agents.agent import Agent
 from app.core.rules.plan import RepositoryPlan
-from app.core.steering.asks import PUSHED, Trigger
+from app.core.steering.asks import PUSHED, Trigger, label_trigger
 from app.ports import Head, Issue, Repository, Said
 from app.services.reconciling.repairs import Repairs
 from app.services.reconciling.request_budget import Purse
@@ -38,8 +38,21 @@ class Place:
     """Pull requests of which these hold what was said in reviews, and as of when."""
     is_answered: bool = True
     """Whether GitHub has answered all that was asked."""
+    left_from: datetime | None = None
+    """Since when what asks for agents has changed that has to wait for a later pass; None: nothing
+    has to."""
     is_whole: bool = True
     """Whether all was dealt with; else the next look begins where this one did."""
+
+    def leave(self, thread: Issue) -> None:
+        """What it asks for waits: the next look sees it again."""
+        self.left_from = min(self.left_from or thread.updated_at, thread.updated_at)
+
+    def counts(self, label: str, changed_at: datetime) -> bool:
+        """Whether a label may have been set since it starts its role, on what has changed last
+        then."""
+        trigger = self.triggers.get(label_trigger(label))
+        return trigger is None or changed_at >= trigger.since.replace(microsecond=0)
 
     def live(self) -> list[Agent]:
         """Those that are not at their end."""

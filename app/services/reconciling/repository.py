@@ -17,7 +17,6 @@ from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.commands.grammar import may_hold_commands
 from app.core.rules.plan import RepositoryPlan
-from app.core.steering.asks import Trigger, in_force
 from app.core.steering.seen import AS_IT_WAS, UNKNOWN, Facts
 from app.core.words.config_review import TROUBLE_LABEL
 from app.ports import GitHubFailed, Issue, Look, Paced, RateLimited, Refused, Repository, Said
@@ -26,6 +25,7 @@ from app.services.commands.raise_limits import CLOCKS_DIFFER
 from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.plans import Plans
 from app.services.configuration.pull_request_check import ConfigReviews
+from app.services.configuration.triggers import NEW_WITHIN, OVERLAP, Triggers
 from app.services.guard import Guard
 from app.services.reconciling.look import Place
 from app.services.reconciling.repairs import Repairs
@@ -33,19 +33,15 @@ from app.services.reconciling.request_budget import Purse, Share
 from app.services.reconciling.settled import Settled
 from app.services.reconciling.starts import Asking
 from app.services.starting.start import Starting
+from app.services.starting.trust import Trusting
 from app.services.steering.facts import Listed, may_have_been_closed
 from app.services.steering.heads import at_its_head
 from app.services.steering.look import Looking
 from app.services.steering.missing import Missing
 from app.services.world import World
 
-OVERLAP: Final = timedelta(minutes=2)
-"""How much of what was seen is looked at again: GitHub's lists may lag, and what was under way
-here was not seen by the look before."""
 SEEN_AGAIN: Final = 3
 """So many passes in a row come back to what nobody has foreseen; then the next full look does."""
-NEW_WITHIN: Final = timedelta(minutes=10)
-"""What was written before a repository was seen for the first time is not meant for us."""
 BLIND_FOR: Final = timedelta(hours=1)
 """So long the clocks of those that wait stand still where we have not asked for all. Where GitHub
 does not answer, they stand still for as long as that lasts."""
@@ -61,7 +57,9 @@ class RepositoryLooks:
         world: World,
         looking: Looking,
         missing: Missing,
+        trusting: Trusting,
         starting: Starting,
+        triggers: Triggers,
         plans: Plans,
         config_trouble: ConfigTrouble,
         config_reviews: ConfigReviews,
@@ -80,7 +78,8 @@ class RepositoryLooks:
         self._blind_since: dict[str, datetime] = {}
         self.unanswered: dict[str, datetime] = {}
         """Since when GitHub does not answer all that is asked about a repository."""
-        self._asking = Asking(world, starting, self._settled)
+        self._triggers = triggers
+        self._asking = Asking(world, trusting, starting, self._settled)
 
     def forget(self) -> None:
         """Something else than GitHub has changed: look again at what was settled."""
@@ -109,7 +108,7 @@ class RepositoryLooks:
             is_full or before is None,
             repairs,
             purse,
-            triggers=self._triggers(plan, before),
+            triggers=await self._triggers.of(repository, plan, before),
             heads_before={} if before is None else before.heads,
         )
         threads = await github.threads(repository, None if place.is_full else place.changed_from)
@@ -140,15 +139,6 @@ class RepositoryLooks:
             await self._clocks(place)
         await self._world.store.save_look(here, self._seen(place, before, threads, said))
 
-    def _triggers(self, plan: RepositoryPlan | None, before: Look | None) -> Mapping[str, Trigger]:
-        """One that is new may have been there since the look before; a configuration with errors
-        ends none."""
-        if plan is None:
-            return {} if before is None else before.triggers
-        now = self._world.clock.now()
-        since = now - NEW_WITHIN if before is None else before.looked_at - OVERLAP
-        return in_force({} if before is None else before.triggers, plan.events, since)
-
     def _said_from(self, place: Place, before: Look | None) -> datetime:
         """A full look hears again what was said to those that wait: it may count by now."""
         starts = [
@@ -174,6 +164,8 @@ class RepositoryLooks:
         if place.is_whole:
             threads_until = max([threads_until, *(each.updated_at for each in threads)])
             comments_until = max([comments_until, *(each.edited_at or each.at for each in said)])
+        if place.left_from is not None:
+            threads_until = min(threads_until, place.left_from)
         fully_at = now if place.is_full or before is None else before.fully_at
         return Look(
             threads_until,

@@ -1,4 +1,4 @@
-"""What one pass of reconciliation may ask GitHub.
+"""What one pass of reconciliation may ask GitHub, and whom it may start.
 
 Each kind of work has a share that those before it cannot spend, so that none of them waits for
 ever behind another. A share is looked at before each piece of work, never within one: half an
@@ -40,6 +40,8 @@ class Purse:
     spent: Spent
     drain: Drain
     """A process that is to end begins nothing more."""
+    starts_left: int
+    """Agents that it may still start of which no webhook told (`max_starts_per_pass`)."""
     put_off: Counter[str] = field(default_factory=Counter)
     """How many pieces of each kind had no turn."""
 

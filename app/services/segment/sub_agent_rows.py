@@ -41,7 +41,7 @@ MOST_TITLE_CHARACTERS: Final = 200
 log = logging.getLogger("squadron.agents")
 
 
-class NotStarted(Exception):
+class NoSubAgent(Exception):
     """Why a sub-agent does not start; the text is for its parent."""
 
 
@@ -101,7 +101,7 @@ class SubAgents:
         )
 
     async def start(self, parent: Agent, gate: BreakerGate, asked: Delegation) -> Agent:
-        """A sub-agent that is ACTIVE, its part set aside. Raises `NotStarted`, `Superseded`."""
+        """A sub-agent that is ACTIVE, its part set aside. Raises `NoSubAgent`, `Superseded`."""
         try:
             plan, assignment = await self._assignment(parent, asked)
             wanted = overridden(assignment.limits, asked.limits)
@@ -114,7 +114,7 @@ class SubAgents:
                 self._world.clock.now(),
             )
         except (ValueError, Unmeasurable, GitHubFailed) as error:
-            raise NotStarted(str(error)) from error
+            raise NoSubAgent(str(error)) from error
         order = _Order(parent, asked, replace(assignment, limits=funded.limits), funded.funding)
         started: list[Agent] = []
 
@@ -131,37 +131,37 @@ class SubAgents:
             raise
         begun = await self._moves.begin(started[0].id, 0)
         if begun is None:
-            raise NotStarted("The sub-agent was ended before it began.")
+            raise NoSubAgent("The sub-agent was ended before it began.")
         log.info("sub-agent started", extra={"agent": str(begun.id), "parent": begun.parent})
         return begun
 
     async def _assignment(
         self, parent: Agent, asked: Delegation
     ) -> tuple[RepositoryPlan, Assignment]:
-        """What the role says as of now. Raises `NotStarted`; may raise `GitHubFailed`."""
+        """What the role says as of now. Raises `NoSubAgent`; may raise `GitHubFailed`."""
         text = self._world.redact(asked.prompt.strip())
         if not text:
-            raise NotStarted("`prompt` is empty: say what the sub-agent has to do.")
+            raise NoSubAgent("`prompt` is empty: say what the sub-agent has to do.")
         reading = await self._plans.of(repository_of(parent))
         task = Task(text.splitlines()[0][:MOST_TITLE_CHARACTERS], text)
         ready = assignment_of(reading, asked.role, task, self._world.default_model)
         if isinstance(ready, CannotStart):
             places = "".join(f"\n- {problem}" for problem in ready.problems)
-            raise NotStarted(f"`{asked.role}` cannot start: {ready.reason}{places}")
+            raise NoSubAgent(f"`{asked.role}` cannot start: {ready.reason}{places}")
         plan = reading.plan or RepositoryPlan()
         if not plan.enabled:
-            raise NotStarted("Nothing starts here now: the repository says `enabled: false`.")
+            raise NoSubAgent("Nothing starts here now: the repository says `enabled: false`.")
         return plan, ready
 
     async def _spawn(self, order: "_Order", counters: Counters) -> tuple[Agent, Spawned]:
         """Create the row out of what the parent has left; nobody else may take of it meanwhile."""
         now, parent = self._world.clock.now(), order.parent
         if counters.stop is not None or counters.hold is not None:
-            raise NotStarted("You were stopped; no sub-agent starts any more.")
+            raise NoSubAgent("You were stopped; no sub-agent starts any more.")
         try:
             limits = child_limits(order.assignment.limits, parent.assignment.limits, counters, now)
         except NothingLeft as error:
-            raise NotStarted(
+            raise NoSubAgent(
                 f"{error} Wait until a running sub-agent has ended, give each a smaller part by"
                 " `limits`, or do it yourself."
             ) from error
@@ -188,7 +188,7 @@ class SubAgents:
         else:
             child = await self._world.store.create(new, now)
         if isinstance(child, Insufficient):
-            raise NotStarted(_too_poor(child))
+            raise NoSubAgent(_too_poor(child))
         assert child is not None, "a sub-agent holds no post that could be taken"
         return child, Spawned(at=now, child=str(child.id), reserved=reservation(limits))
 
@@ -202,7 +202,7 @@ class SubAgents:
         if wanted is not None and wanted <= left:
             return limits, True
         if left < LEAST_USD:
-            raise NotStarted(f"Only {money(left)} of your grant is left for a sub-agent.")
+            raise NoSubAgent(f"Only {money(left)} of your grant is left for a sub-agent.")
         return replace(limits, max_cost_usd=left), True
 
 

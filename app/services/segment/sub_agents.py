@@ -26,7 +26,7 @@ from app.ports import (
 )
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.sub_agent_end import ChildEnd, end_of
-from app.services.segment.sub_agent_rows import NotStarted, SubAgents
+from app.services.segment.sub_agent_rows import NoSubAgent, SubAgents
 from app.services.segment.supervision import (
     CannotGoOn,
     ModelAway,
@@ -113,7 +113,7 @@ class Children:
         try:
             child = await self._place.sub_agents.start(self._parent, self._gate, asked)
             end = await self._worked(child)
-        except NotStarted as error:
+        except NoSubAgent as error:
             return _failed(f"Not started: {error}")
         except Superseded:
             return _failed("This segment was taken over; nothing runs any more.")

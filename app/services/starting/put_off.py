@@ -3,11 +3,12 @@
 import logging
 from collections.abc import Callable
 
-from app.core.agents.agent import Agent, Task
+from app.core.agents.agent import Agent
 from app.core.rules.brakes import brake_on
 from app.ports import GitHubFailed, WaitingStart
 from app.services.guard import Guard
-from app.services.starting.start import NotYet, Order, Starting
+from app.services.starting.order import NotStarted, Order
+from app.services.starting.start import Starting
 from app.services.starting.taken_back import WAITS_AT_MOST
 from app.services.world import World
 
@@ -43,40 +44,19 @@ class WaitingStarts:
         return started
 
     async def _is_still_short(self, waiting: WaitingStart) -> bool:
-        task = waiting.task or Task("", "")
-        return bool(waiting.budget) and await self._starting.is_short(
-            waiting.repository, waiting.issue, _order(waiting), task
-        )
+        return bool(waiting.budget) and await self._starting.is_short(Order.of(waiting))
 
     async def _start_if_it_can(self, waiting: WaitingStart) -> bool:
-        try:
-            is_short = await self._is_still_short(waiting)
-            return not is_short and await self._start_now(waiting) is not None
-        except NotYet:
+        """Start what has waited; what may not start any more is forgotten."""
+        if await self._is_still_short(waiting):
             return False
-
-    async def _start_now(self, waiting: WaitingStart) -> Agent | None:
-        """Start what has waited, if it may still start; else forget it. Raises `NotYet`."""
-        agent = await self._starting.attempt(waiting.repository, waiting.issue, _order(waiting))
-        if agent is None:
+        started = await self._starting.start(Order.of(waiting))
+        if isinstance(started, NotStarted) and started is not NotStarted.WAITS:
             await self._forget(waiting)
-        return agent
+        return isinstance(started, Agent)
 
     async def _forget(self, waiting: WaitingStart) -> None:
         log.info("not started: it is not wanted any more", extra=waiting.where())
         await self._world.store.forget_waiting(
             waiting.repository.full_name, waiting.issue, waiting.role
         )
-
-
-def _order(waiting: WaitingStart) -> Order:
-    return Order(
-        waiting.role,
-        waiting.by,
-        waiting.trigger,
-        waiting.task,
-        waiting.asked_at,
-        raises=waiting.raises,
-        said=waiting.said,
-        is_found=True,
-    )

@@ -7,7 +7,7 @@ from typing import Final
 
 from app.core.agents.agent import Task
 from app.core.rules.plan import RepositoryPlan
-from app.core.rules.trust import Sender, TrustRules, may_ask, teams_to_ask, trusted
+from app.core.rules.trust import Permission, Sender, TrustRules, may_ask, teams_to_ask, trusted
 from app.core.words.refusals import distrust_words
 from app.ports import Issue, Refused, Repository
 from app.services.configuration.plans import Plans
@@ -47,9 +47,14 @@ class Trusting:
         """Whether the sender may start, wake and steer. May raise `GitHubFailed`."""
         return not await self.distrust(repository, sender)
 
+    async def trusts(self, repository: Repository, permission: Permission) -> bool:
+        """Whether whoever has that permission may start, wake and steer. May raise
+        `GitHubFailed`."""
+        return permission >= (await self._rules(repository)).start
+
     async def distrust(self, repository: Repository, sender: Sender) -> str:
         """Why the sender may not; empty: they may. May raise `GitHubFailed`."""
-        rules = ((await self._plans.of(repository)).plan or RepositoryPlan()).trust
+        rules = await self._rules(repository)
         if not may_ask(rules, sender):
             return distrust_words(rules, sender, None)
         question, now = (repository, sender, rules), self._world.clock.now()
@@ -65,6 +70,9 @@ class Trusting:
             self._kept.clear()
         self._kept[question] = _Answer(answer, now)
         return answer
+
+    async def _rules(self, repository: Repository) -> TrustRules:
+        return ((await self._plans.of(repository)).plan or RepositoryPlan()).trust
 
     async def task(
         self, repository: Repository, present: Issue, asked: Task | None, at: datetime | None

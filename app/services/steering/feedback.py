@@ -18,7 +18,8 @@ from app.core.steering import feedback as words_of
 from app.core.steering.feedback import Review
 from app.core.steering.seen import FeedbackSeen
 from app.ports import PullRequest, Repository
-from app.services.starting.start import Starting
+from app.services.starting.rates import UserRates
+from app.services.starting.trust import Trusting
 from app.services.world import World, repository_of
 
 PUSH_IS_SEEN_WITHIN: Final = timedelta(minutes=1)
@@ -30,9 +31,10 @@ log = logging.getLogger("squadron.reviews")
 class Feedback:
     """Asks GitHub what an agent that has handed over was not told of yet."""
 
-    def __init__(self, world: World, starting: Starting) -> None:
+    def __init__(self, world: World, trusting: Trusting, rates: UserRates) -> None:
         self._world = world
-        self._starting = starting
+        self._trusting = trusting
+        self._rates = rates
 
     async def of(
         self, agent: Agent, pull: PullRequest, history: Sequence[AgentEvent], now: datetime
@@ -82,13 +84,13 @@ class Feedback:
         """Whether the author's permission, and his rate, let him steer an agent now."""
         if review.author == await self._world.github.bot_login():
             return False
-        if not await self._starting.is_trusted(here, Sender(review.author, review.is_bot)):
+        if not await self._trusting.is_trusted(here, Sender(review.author, review.is_bot)):
             log.info("review left out: its author is not trusted", extra={"by": review.author})
             return False
-        rate = await self._starting.is_within_rate(review.author, name)
+        rate = await self._rates.is_within(review.author, name)
         if isinstance(rate, Allowed):
             return True
-        await self._starting.say_too_many(here, number, review.author, rate)
+        await self._rates.say_too_many(here, number, review.author, rate)
         return False
 
     async def _failed(
@@ -100,7 +102,7 @@ class Feedback:
         here = repository_of(agent)
         failed = await self._world.github.failed_checks(here, pull.head_sha)
         has_statuses = any(each.is_status for each in failed)
-        if has_statuses and not await self._starting.trusts(here, Permission.WRITE):
+        if has_statuses and not await self._trusting.trusts(here, Permission.WRITE):
             failed = [each for each in failed if not each.is_status]
         new = {
             name: each

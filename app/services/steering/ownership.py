@@ -14,17 +14,17 @@ from app.core.steering.ownership import ASSIGNMENT_TRIGGER, Taken, label_asks, t
 from app.ports import Issue
 from app.services.configuration.plans import Plans
 from app.services.starting.predecessor import ended_at
-from app.services.starting.start import Starting
+from app.services.starting.trust import Trusting
 from app.services.world import World, repository_of
 
 
 class Overriding:
     """Reads what `app/core/steering/ownership.py` decides from."""
 
-    def __init__(self, world: World, plans: Plans, starting: Starting) -> None:
+    def __init__(self, world: World, plans: Plans, trusting: Trusting) -> None:
         self._world = world
         self._plans = plans
-        self._starting = starting
+        self._trusting = trusting
 
     async def taken_away(
         self, agent: Agent, history: Sequence[AgentEvent], issue: Issue | None, *, is_news: bool
@@ -89,7 +89,7 @@ class Overriding:
         trusted = {
             login
             for login in people
-            if await self._starting.is_trusted(here, Sender(login, login.endswith("[bot]")))
+            if await self._trusting.is_trusted(here, Sender(login, login.endswith("[bot]")))
         }
 
         def may_start(mark: Mark) -> bool:
