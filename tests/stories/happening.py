@@ -97,7 +97,11 @@ def tell(it: Happening, how: str, **about: Any) -> None:
 
 def pull(squad: Story, task: Task) -> str:
     """Its pull request, in REST."""
-    return f"/repos/{task.repository}/pulls/{squad.agent(task).pull_request}"
+    every = squad.sees(f"/repos/{task.repository}/pulls?state=all")
+    [number] = [
+        each["number"] for each in every if f"Fixes #{task.number}" in each["body"].split("\n")
+    ]
+    return f"/repos/{task.repository}/pulls/{number}"
 
 
 def labels(squad: Story, task: Task) -> None:

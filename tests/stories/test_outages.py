@@ -112,7 +112,7 @@ def test_a_database_that_is_away_again_and_again_ends_no_agent() -> None:
         squad.tolerates("database is locked")
         task = works_on(squad)
         for seconds in (55, 600, 3, 120):
-            with squad.without_database():
+            with squad.without("database"):
                 goes_by(squad, seconds)
             squad.passes(seconds=70)
         assert squad.agent(task).state is State.ACTIVE

@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar, get_args
 
 import httpx
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -60,6 +60,11 @@ LATE_SECONDS: Final = 90
 """Later than one pass, and before the next."""
 MOST_SETTLING: Final = timedelta(minutes=20)
 
+
+GIT_AWAY: Final = "The requested URL returned error: 503"
+Outage = Literal["database", "git", "rest", "provider"]
+OUTAGES: Final[tuple[Outage, ...]] = get_args(Outage)
+"""What may be away for a while."""
 
 _FAULTS: Final[Mapping[str, Json]] = {
     "told": None,
@@ -119,6 +124,7 @@ class Story(People):
             key=_key(),
             record=record,
         )
+        self._to_github = ToGitHub(self.box.asgi, self.timeline)
         self.tokens = {login: self.box.add_user(login, may) for login, may in people.items()}
         """Of the people, by their logins."""
         for name, files in repositories.items():
@@ -174,7 +180,7 @@ class Story(People):
                 database=lambda _: self.database.engine,
                 timetable=TurnedTimetable(clock),
                 engine=engine,
-                github=ToGitHub(self.box.asgi, self.timeline),
+                github=self._to_github,
                 workspace=self.workspace,
                 processes=shell,
                 runtime=EmbeddedRuntime(shell, self._model, sleep=clock.sleep),
@@ -405,15 +411,26 @@ class Story(People):
             self.box.faults.clear()
 
     @contextmanager
-    def without_database(self) -> Iterator[None]:
+    def without(self, what: Outage) -> Iterator[None]:
         """It answers nothing meanwhile."""
-        self.note("database", "is away")
-        self.database.is_away = True
+        self.note(what, "is away")
+        self._away(what, is_away=True)
         try:
             yield
         finally:
-            self.database.is_away = False
-            self.note("database", "is back")
+            self._away(what, is_away=False)
+            self.note(what, "is back")
+
+    def _away(self, what: Outage, *, is_away: bool) -> None:
+        match what:
+            case "database":
+                self.database.is_away = is_away
+            case "git":
+                self.workspace.away = GIT_AWAY if is_away else ""
+            case "rest":
+                self._to_github.is_away = is_away
+            case "provider":
+                self.model.is_away = is_away
 
     def has_struck(self) -> bool:
         """Whether a fault that is switched on was met."""

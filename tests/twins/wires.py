@@ -17,9 +17,12 @@ class ToGitHub(httpx.AsyncBaseTransport):
     def __init__(self, box: ASGIApp, timeline: Timeline) -> None:
         self._box = httpx.ASGITransport(box)
         self._timeline = timeline
+        self.is_away = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         check_alive()
+        if self.is_away:
+            raise httpx.ConnectError("GitHub does not answer", request=request)
         response = await asyncio.shield(outside(self._box.handle_async_request(request)))
         if request.method != "GET":
             content = request.content.decode()[:MOST_LENGTH]
