@@ -49,7 +49,7 @@ from app.ports.github import (
     Unreadable,
 )
 from app.ports.hook import Hook
-from app.ports.ledger import Cost, CostsBy, Funding, Ledger, Rates, WaitingStart
+from app.ports.ledger import Cost, CostsBy, Funding, Ledger, Rates
 from app.ports.machine import (
     SEGMENT_VARIABLE,
     WORKSPACE_INSIDE,
@@ -95,6 +95,7 @@ from app.ports.runtime import (
     TurnEnd,
 )
 from app.ports.setups import KeptSetupFailed, SetupOrder, Setups
+from app.ports.starts import Order, StartRefused, TakenBack, WaitingStart
 from app.ports.store import (
     Configuration,
     DeadDelivery,
@@ -107,10 +108,8 @@ from app.ports.store import (
     NewAgent,
     Pass,
     Queue,
-    StartRefused,
     Store,
     StoreUnavailable,
-    TakenBack,
     Written,
 )
 from app.ports.workspace import Checkout, CheckoutOrder, GitAway, Workspace, WorkspaceFailed
@@ -167,6 +166,7 @@ __all__ = [
     "NoAccess",
     "NoProvider",
     "OpenIssue",
+    "Order",
     "Paced",
     "Pacing",
     "ParseShell",

@@ -287,6 +287,11 @@ class GitHub(Protocol):
         head, or of a commit."""
         ...
 
+    async def configuration_changed_at(self, repository: Repository) -> datetime | None:
+        """When the newest commit of the default branch was made that changed `.squadron/`; None:
+        there is none."""
+        ...
+
     async def parted(self, repository: Repository, commit: str) -> str | None:
         """The commit at which a line of work left the default branch; None: it never was on it."""
         ...
@@ -446,11 +451,6 @@ class GitHub(Protocol):
 
     async def pull_requests(self, repository: Repository, branch: str) -> Sequence[PullRequest]:
         """Pull requests, open and closed, whose head is `branch` of this repository."""
-        ...
-
-    async def configuration_changed_at(self, repository: Repository) -> datetime | None:
-        """When the newest commit of the default branch was made that changed `.squadron/`; None:
-        there is none."""
         ...
 
     async def branch_head(self, repository: Repository, branch: str) -> str | None:

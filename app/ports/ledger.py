@@ -6,13 +6,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from app.core.agents.agent import AgentId, Task
+from app.core.agents.agent import AgentId
 from app.core.budgets.budgets import Account
 from app.core.budgets.ledger import Balance, Insufficient, Reserved, Spent
 from app.core.budgets.rates import HOUR, Allowed, Refused
-from app.core.limits import LimitName
-from app.core.rules.trust import Sender
-from app.ports.github import Repository
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,31 +130,3 @@ class Rates(Protocol):
         refused. `what`: a name by which it counts once in the window, however often it is told.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class WaitingStart:
-    """A start that was asked for and is put off: a budget is too empty, the user has started too
-    much in an hour, or a brake is on."""
-
-    repository: Repository
-    issue: int
-    role: str
-    by: Sender
-    trigger: str
-    task: Task | None
-    """The issue as it was then, as far as that is known."""
-    asked_at: datetime
-    due_at: datetime
-    """When to try again."""
-    budget: str
-    """Id of the account that was too empty; without one it waits for something else."""
-    raises: tuple[tuple[LimitName, float], ...] = ()
-    """How much more it gets of which limits than its role has."""
-    said: str = ""
-    """Which words of a person asked for it."""
-
-    def where(self) -> dict[str, object]:
-        """Fields for the log."""
-        name = self.repository.full_name
-        return {"repository": name, "issue": self.issue, "role": self.role}

@@ -20,7 +20,8 @@ from app.core.rules.outages import Outage, ProviderFailure
 from app.core.steering.asks import Trigger
 from app.ports.blame import Blame, PortFailed
 from app.ports.github import Repository
-from app.ports.ledger import Funding, WaitingStart
+from app.ports.ledger import Funding
+from app.ports.starts import StartRefused, TakenBack, WaitingStart
 
 Handler = Callable[[Work], Awaitable[None]]
 """Performs one piece of work. It may be called again for the same piece."""
@@ -118,16 +119,6 @@ class HeardCommands:
 
 
 @dataclass(frozen=True, slots=True)
-class TakenBack:
-    """That somebody took a start back that waited."""
-
-    said: str
-    """Which words did it, by the name that tells them from all others."""
-    at: datetime
-    """When they were said."""
-
-
-@dataclass(frozen=True, slots=True)
 class Written:
     """What a person wrote to an agent. Untrusted text."""
 
@@ -142,26 +133,6 @@ class Written:
     text: str
     link: str
     """To the comment; empty: unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class StartRefused:
-    """A start that somebody asked for and that was not made, as of the last time."""
-
-    repository: str
-    issue: int
-    role: str
-    reason: str
-    """In people's words."""
-    by: str
-    """Login of who asked."""
-    at: datetime
-    """When it was asked for last."""
-    first_at: datetime
-    times: int
-    """How often it was asked for."""
-    is_final: bool = False
-    """Whether it is not asked about again: only who asks anew is answered anew."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from app.core.budgets.budgets import Budget, Scope, Started, Window, accounts
 from app.core.money import nanousd, usd
 from app.core.rules.trust import Sender
 from app.core.steering.ownership import RETRY_TRIGGER
-from app.ports import Repository, WaitingStart
+from app.ports import Order, Repository, WaitingStart
 from app.scripted.script import Answer, Call, Conversation, Speaker
 from tests.support.books import Books, billed, open_books
 from tests.support.funding import notes, refused, until_runs
@@ -416,17 +416,15 @@ def test_who_takes_the_label_away_or_closes_the_issue_wants_no_start_any_more(
 
 def put_off(team: Squad, task: Task, asked_at: datetime, budget: str) -> WaitingStart:
     """A start that was asked for then and found that budget too empty."""
-    return WaitingStart(
+    order = Order(
         repository=Repository(task.repository, team.github.about["installation_id"]),
         issue=task.number,
         role=task.role,
         by=Sender("maria", is_bot=False),
         trigger=RETRY_TRIGGER,
         task=Issue("Put off", team.github.sees(task.path)["body"]),
-        asked_at=asked_at,
-        due_at=asked_at,
-        budget=budget,
     )
+    return WaitingStart.of(order, asked_at, asked_at, budget)
 
 
 def test_what_waited_for_money_starts_when_the_budget_has_renewed(
@@ -455,7 +453,7 @@ def test_what_waited_for_money_starts_when_the_budget_has_renewed(
     )
     asked = {task.number, late.number}
     until(
-        lambda: not asked & {one.issue for one in books.waiting()},
+        lambda: not asked & {one.order.issue for one in books.waiting()},
         "nobody waits any more",
         failing=team.check_alive,
     )

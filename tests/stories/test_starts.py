@@ -5,10 +5,20 @@ from typing import Any, Final
 
 import pytest
 
-from tests.stories.happening import ASKING, ASKS, AT_REVIEW, FIXES, TOLD, Happening, labels, tell
+from tests.stories.happening import (
+    ASKING,
+    ASKS,
+    AT_REVIEW,
+    FIXES,
+    ROLES,
+    TOLD,
+    Happening,
+    labels,
+    tell,
+)
 from tests.support.github import BOT
-from tests.support.people import Task
-from tests.twins.story import Story
+from tests.support.people import REPOSITORY, Task, repository
+from tests.twins.story import Story, story
 
 CONFIG: Final = {"budgets": [{"scope": "role", "name": "dear", "window": "day", "max_cost_usd": 1}]}
 OPERATOR: Final[Mapping[str, Any]] = {
@@ -75,3 +85,20 @@ HAPPENINGS: Final[Mapping[str, Happening]] = {
 @pytest.mark.parametrize("name", HAPPENINGS)
 def test_it_ends_the_same_however_it_is_told(name: str, how: str) -> None:
     tell(HAPPENINGS[name], how, config=CONFIG, operator=OPERATOR)
+
+
+@pytest.mark.parametrize("how", ["told", "untold"])
+def test_who_waited_works_on_the_text_as_it_was_when_it_was_asked_for(how: str) -> None:
+    places = {REPOSITORY: repository(ROLES, CONFIG)}
+    with story(places, operator=OPERATOR) as squad:
+        task = squad.issue("The answer is wrong", *FIXES).by("dear")
+        spent(squad, task)
+        with squad.telling(how):
+            labels(squad, task)
+        assert squad.agents(task) == []
+        body = squad.sees(task.path)["body"]
+        squad.does("maria", "PATCH", task.path, {"body": f"{body}\nAnd all others."})
+        squad.passes(hours=24)
+        assert squad.states(task) == [AT_REVIEW]
+        assert squad.was_told(task, "The answer is wrong")
+        assert not squad.was_told(task, "And all others.")

@@ -189,6 +189,14 @@ class GitHubApp(Checks, PullRequests):
             await self._visible(here)
         return files
 
+    async def configuration_changed_at(self, repository: Repository) -> datetime | None:
+        query: Query = {"path": DIRECTORY, "per_page": 1}
+        found = await self._at(repository).get("commits", query=query)
+        newest = found[0] if isinstance(found, list) and found else None
+        if newest is None:
+            return None
+        return reading.needed_instant(newest, "commit", "committer", "date")
+
     async def parted(self, repository: Repository, commit: str) -> str | None:
         branch = (await self.repository(repository)).default_branch
         query: Query = {"per_page": 1}  # of the commits, which do not matter
@@ -322,14 +330,6 @@ class GitHubApp(Checks, PullRequests):
         )
 
     # --- comments ----------------------------------------------------------------------------
-
-    async def configuration_changed_at(self, repository: Repository) -> datetime | None:
-        query: Query = {"path": DIRECTORY, "per_page": 1}
-        found = await self._at(repository).get("commits", query=query)
-        newest = found[0] if isinstance(found, list) and found else None
-        if newest is None:
-            return None
-        return reading.needed_instant(newest, "commit", "committer", "date")
 
     async def comments(self, repository: Repository, number: int, marker: str) -> Sequence[Posted]:
         us = await self.bot_login()

@@ -18,7 +18,7 @@ from app.core.limits import LimitName
 from app.core.rules.trust import Sender
 from app.core.steering.asks import Trigger
 from app.core.text.unicode import writable
-from app.ports import HeardCommands, Look, Repository, WaitingStart
+from app.ports import HeardCommands, Look, Order, Repository, WaitingStart
 
 _EVENTS: Final[Mapping[str, TypeAdapter[AgentEvent]]] = {
     kind.__name__: TypeAdapter(kind) for kind in get_args(AgentEvent)
@@ -130,37 +130,38 @@ def encode_task(task: Task | None) -> str:
 
 def encode_waiting_start(start: WaitingStart) -> dict[str, Any]:
     """The columns of `sq_waiting_starts` for a start."""
+    order = start.order
     return {
-        "repository": start.repository.full_name,
-        "installation_id": start.repository.installation_id,
-        "issue": start.issue,
-        "role": start.role,
-        "sender": _json(_SENDER, start.by),
-        "trigger": start.trigger,
-        "task": encode_task(start.task),
+        "repository": order.repository.full_name,
+        "installation_id": order.repository.installation_id,
+        "issue": order.issue,
+        "role": order.role,
+        "sender": _json(_SENDER, order.by),
+        "trigger": order.trigger,
+        "task": encode_task(order.task),
         "asked_at": start.asked_at,
         "due_at": start.due_at,
         "budget": start.budget,
-        "raises": _json(_RAISES, start.raises),
-        "said": start.said,
+        "raises": _json(_RAISES, order.raises),
+        "said": order.said,
     }
 
 
 def decode_waiting_start(row: sa.RowMapping) -> WaitingStart:
     """A start from its row of `sq_waiting_starts`."""
-    return WaitingStart(
+    order = Order(
         repository=Repository(row["repository"], row["installation_id"]),
         issue=row["issue"],
         role=row["role"],
         by=_SENDER.validate_json(row["sender"]),
         trigger=row["trigger"],
         task=_TASK.validate_json(row["task"]),
-        asked_at=row["asked_at"],
-        due_at=row["due_at"],
-        budget=row["budget"],
+        at=row["asked_at"],
         raises=_RAISES.validate_json(row["raises"] or "[]"),
         said=row["said"] or "",
+        is_found=True,
     )
+    return WaitingStart(order, row["due_at"], row["budget"])
 
 
 def encode_heard(heard: HeardCommands) -> dict[str, Any]:

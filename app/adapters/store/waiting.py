@@ -19,7 +19,7 @@ def wait(connection: sa.Connection, start: WaitingStart) -> bool:
     """Let the start wait; if it waits already, only the budget and when it is due are news, and
     its text where nobody has told that before. Who asks after it was taken back asks anew."""
     row = encode_waiting_start(start)
-    here = _is_of(start.repository.full_name, start.issue, start.role)
+    here = _is_of(start.order.repository.full_name, start.order.issue, start.order.role)
     is_old = _COLUMNS.taken_back_at < start.asked_at
     connection.execute(sa.delete(WAITING_STARTS).where(here, is_old))
     inserted = connection.scalar(

@@ -50,13 +50,13 @@ from app.core.words.messages import state_sentence
 from app.core.words.pauses import capped_words
 from app.core.words.report import Report, report
 from app.core.words.story import story
-from app.ports import Repository, TakenBack
+from app.ports import Order, Repository, TakenBack
 from app.services.commands.raise_limits import NotPaused, Raising, Wish
 from app.services.moves.moves import MOST_LOOKS, Moves
-from app.services.starting.order import NotStarted, Order
 from app.services.starting.predecessor import when_stopped
 from app.services.starting.start import Starting
 from app.services.starting.taken_back import NotBegun
+from app.services.starting.verdict import NotStarted
 from app.services.steering.look import Looking
 from app.services.world import World, repository_of
 
@@ -140,7 +140,7 @@ class Obeying:
                     reports = [await self._report(agent) for agent in agents]
                     waiting = await self._not_begun.of(told.repository, told.thread)
                     why = {
-                        role: await self._not_begun.why(start) for role, start in waiting.items()
+                        role: await self._not_begun.why(order) for role, order in waiting.items()
                     }
                     words = status_words(reports, [*map(state_sentence, reports)], why)
                     said.told.append(words)

@@ -33,14 +33,13 @@ from app.core.github.hints import (
 from app.core.rules.trust import Sender
 from app.core.steering.ownership import ASSIGNMENT_TRIGGER, LABEL_TRIGGER
 from app.core.text.unicode import read_json
-from app.ports import Delivery, GitHubFailed, HandleDelivery, Repository, StoreUnavailable
+from app.ports import Delivery, GitHubFailed, HandleDelivery, Order, Repository, StoreUnavailable
 from app.services.commands.answers import Hearing
 from app.services.commands.hear import Commanding, Comment, Press
 from app.services.configuration.broken_issue import ConfigTrouble
 from app.services.configuration.pull_request_check import ConfigReviews
 from app.services.effects.needs_human import NeedsHuman
 from app.services.failures import failure_of
-from app.services.starting.order import Order
 from app.services.starting.start import Starting
 from app.services.starting.trust import Trusting
 from app.services.steering.heads import at_its_head

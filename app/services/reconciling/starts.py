@@ -20,13 +20,13 @@ from app.core.steering.asks import (
     is_answered,
     told_by_marks,
 )
-from app.ports import Head, Issue
+from app.ports import Head, Issue, Order
 from app.services.reconciling.look import Place
 from app.services.reconciling.settled import Settled
-from app.services.starting.order import NotStarted, Order
 from app.services.starting.predecessor import ended_at
 from app.services.starting.start import Starting
 from app.services.starting.trust import Trusting
+from app.services.starting.verdict import NotStarted
 from app.services.world import World
 
 log = logging.getLogger("squadron.reconcile")
@@ -187,7 +187,7 @@ class Asking:
         """Those have their own turn."""
         waiting = await self._world.store.waiting_starts(self._world.clock.now())
         return any(
-            (start.repository.full_name, start.issue, start.role)
+            (start.order.repository.full_name, start.order.issue, start.order.role)
             == (place.repository.full_name, issue, role)
             for start in waiting
         )

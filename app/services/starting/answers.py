@@ -2,13 +2,11 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Final
 
+from app.core.effects.wanted import OURS
 from app.core.words.refusals import not_started_marker
 from app.ports import NoAccess, Posted, Refused, Repository
 from app.services.world import World
-
-_NOT_FOUND: Final = 404
 
 log = logging.getLogger("squadron.starts")
 
@@ -43,16 +41,9 @@ class Answers:
     ) -> None:
         github = self._world.github
         if found:
-            try:
-                await github.edit_comment(repository, found[-1].number, body)
-            except NoAccess:
-                raise
-            except Refused as error:
-                if error.status != _NOT_FOUND:
-                    raise
-            else:
-                return
-        await github.comment(repository, issue, body)
+            await github.edit_comment(repository, found[-1].number, body)
+        else:
+            await github.comment(repository, issue, body)
 
     async def say_once(self, repository: Repository, issue: int, key: str, text: str) -> None:
         """Say what is about a person, not about a role, in a comment of its own. May raise
@@ -64,4 +55,4 @@ class Answers:
 
 
 def _marker(key: str) -> str:
-    return f"<!-- squadron:{key} -->"
+    return f"{OURS}{key} -->"

@@ -9,13 +9,13 @@ from app.core.budgets.rates import Allowed, Refused
 from app.core.effects.triage import GATHERED_FOR_SECONDS, WAITS_FOR_THE_FIRST_SECONDS
 from app.core.rules.plan import RoleKind
 from app.core.steering.ownership import LABEL_TRIGGER
-from app.ports import Funding, NewAgent
+from app.ports import Funding, NewAgent, Order
 from app.services.money.funding import Money
-from app.services.starting.order import NotStarted, Order
 from app.services.starting.posts import answered_by, newest_of
 from app.services.starting.rates import UserRates
 from app.services.starting.refusing import Refusing
 from app.services.starting.taken_back import is_taken_back, start_name
+from app.services.starting.verdict import NotStarted
 from app.services.world import World
 
 

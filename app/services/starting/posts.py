@@ -2,7 +2,7 @@
 
 from app.core.agents.agent import Agent
 from app.core.steering.asks import is_answered
-from app.services.starting.order import Order
+from app.ports import Order
 from app.services.starting.predecessor import ended_at
 from app.services.world import World
 

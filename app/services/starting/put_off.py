@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from app.core.agents.agent import Agent
 from app.core.rules.brakes import brake_on
-from app.ports import GitHubFailed, WaitingStart
+from app.ports import GitHubFailed, Order, WaitingStart
 from app.services.guard import Guard
-from app.services.starting.order import NotStarted, Order
 from app.services.starting.start import Starting
 from app.services.starting.taken_back import WAITS_AT_MOST
+from app.services.starting.verdict import NotStarted
 from app.services.world import World
 
 log = logging.getLogger("squadron.starts")
@@ -31,32 +31,30 @@ class WaitingStarts:
         for waiting in await self._world.store.waiting_starts(now):
             if not has_turn():
                 break
-            here = waiting.repository
-            what = f"start of {waiting.role} for {here.full_name}#{waiting.issue}"
+            order, here = waiting.order, waiting.order.repository
+            what = f"start of {order.role} for {here.full_name}#{order.issue}"
             try:
                 if now - waiting.asked_at > WAITS_AT_MOST:
-                    await self._forget(waiting)
+                    await self._forget(waiting.order)
                 elif brake_on(brakes, here.full_name, here.installation_id) is None:
                     with self._guard.over(what):
                         started += await self._start_if_it_can(waiting)
             except GitHubFailed as error:
-                log.warning("not started yet: %s", error, extra=waiting.where())
+                log.warning("not started yet: %s", error, extra=order.where())
         return started
 
     async def _is_still_short(self, waiting: WaitingStart) -> bool:
-        return bool(waiting.budget) and await self._starting.is_short(Order.of(waiting))
+        return bool(waiting.budget) and await self._starting.is_short(waiting.order)
 
     async def _start_if_it_can(self, waiting: WaitingStart) -> bool:
         """Start what has waited; what may not start any more is forgotten."""
         if await self._is_still_short(waiting):
             return False
-        started = await self._starting.start(Order.of(waiting))
+        started = await self._starting.start(waiting.order)
         if isinstance(started, NotStarted) and started is not NotStarted.WAITS:
-            await self._forget(waiting)
+            await self._forget(waiting.order)
         return isinstance(started, Agent)
 
-    async def _forget(self, waiting: WaitingStart) -> None:
-        log.info("not started: it is not wanted any more", extra=waiting.where())
-        await self._world.store.forget_waiting(
-            waiting.repository.full_name, waiting.issue, waiting.role
-        )
+    async def _forget(self, order: Order) -> None:
+        log.info("not started: it is not wanted any more", extra=order.where())
+        await self._world.store.forget_waiting(order.repository.full_name, order.issue, order.role)

@@ -21,10 +21,10 @@ from app.core.words.refusals import (
     rate_words,
     text_changed,
 )
-from app.ports import StartRefused
+from app.ports import Order, StartRefused, WaitingStart
 from app.services.starting.answers import Answers
-from app.services.starting.order import NotStarted, Order
 from app.services.starting.predecessor import CannotStart
+from app.services.starting.verdict import NotStarted
 from app.services.world import World
 
 MOST_REASON_CHARACTERS: Final = 1_000
@@ -119,9 +119,9 @@ class Refusing:
 
     async def put_off(self, order: Order, due_at: datetime, budget: str = "") -> None:
         """Keep the order until then: `WaitingStarts` makes the start."""
-        waiting = order.put_off(self._world.clock.now(), due_at, budget)
+        waiting = WaitingStart.of(order, self._world.clock.now(), due_at, budget)
         if await self._world.store.put_off_start(waiting):
-            log.info("put off", extra={**waiting.where(), "budget": budget})
+            log.info("put off", extra={**order.where(), "budget": budget})
 
     async def _keep(
         self, order: Order, why: str, in_short: str = "", *, is_final: bool = False

@@ -24,14 +24,13 @@ from app.core.words.refusals import (
     WITHDRAWN,
     WORKS_ONLY,
 )
-from app.ports import Issue, NewAgent, Repository, RepositoryInfo
+from app.ports import Issue, NewAgent, Order, Repository, RepositoryInfo
 from app.services.configuration.moved_repositories import Moving
 from app.services.configuration.plans import Plans
 from app.services.configuration.triggers import Triggers
 from app.services.money.funding import Funded, Money, Unmeasurable
 from app.services.moves.brakes import brake_at
 from app.services.starting.creating import Creating
-from app.services.starting.order import NotStarted, Order
 from app.services.starting.posts import answered_by, newest_of
 from app.services.starting.predecessor import (
     CannotStart,
@@ -42,6 +41,7 @@ from app.services.starting.predecessor import (
 from app.services.starting.refusing import Refusing
 from app.services.starting.taken_back import is_taken_back
 from app.services.starting.trust import ChangedBy, Trusting
+from app.services.starting.verdict import NotStarted
 from app.services.world import PlanReading, World
 
 log = logging.getLogger("squadron.starts")

@@ -6,7 +6,7 @@ from typing import Final
 
 from app.core.rules.brakes import brake_on
 from app.core.words.refusals import TRIED_AGAIN, brake_words, taken_back_words
-from app.ports import Repository, StartRefused, TakenBack, WaitingStart
+from app.ports import Order, Repository, StartRefused, TakenBack
 from app.services.world import World
 
 WAITS_AT_MOST: Final = timedelta(days=100)
@@ -20,23 +20,23 @@ class NotBegun:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    async def of(self, repository: Repository, issue: int) -> Mapping[str, WaitingStart]:
-        """The starts that wait on an issue, by role."""
+    async def of(self, repository: Repository, issue: int) -> Mapping[str, Order]:
+        """The orders that wait on an issue, by role."""
         ever = self._world.clock.now() + WAITS_AT_MOST
+        orders = [start.order for start in await self._world.store.waiting_starts(ever)]
+        here = (repository.full_name, issue)
         return {
-            start.role: start
-            for start in await self._world.store.waiting_starts(ever)
-            if (start.repository.full_name, start.issue) == (repository.full_name, issue)
+            each.role: each for each in orders if (each.repository.full_name, each.issue) == here
         }
 
-    async def why(self, start: WaitingStart) -> str:
+    async def why(self, order: Order) -> str:
         """What keeps a start waiting, in people's words."""
-        store, here = self._world.store, start.repository
+        store, here = self._world.store, order.repository
         brake = brake_on(await store.brakes(), here.full_name, here.installation_id)
         if brake is not None:
             return brake_words(brake)
-        post = (here.full_name, start.issue, start.role)
-        refused = await store.refused_starts(start.asked_at)
+        post = (here.full_name, order.issue, order.role)
+        refused = await store.refused_starts(order.at or self._world.clock.now())
         reasons = (one.reason for one in refused if (one.repository, one.issue, one.role) == post)
         return next(reasons, TRIED_AGAIN)
 
