@@ -485,6 +485,10 @@ class Store(Protocol):
 
     async def save_effect(self, agent: AgentId, effect: Effect) -> None: ...
 
+    async def forget_effect(self, agent: AgentId, name: EffectName) -> None:
+        """It is not wanted any more, and was never written."""
+        ...
+
     async def ask_effects_again(self, at: datetime, repository: str | None = None) -> None:
         """What waits for its time, or is refused, is due at once: of all agents, or of those of a
         repository, `owner/name`. It may go through now."""

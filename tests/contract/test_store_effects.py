@@ -80,3 +80,15 @@ async def test_what_was_tried_in_vain_is_told_and_can_be_asked_for_at_once(world
     await world.store.save_effect(here, vain)
     await world.store.ask_effects_again(NOON)
     assert (await world.store.effects(here))[EffectName.CHECK].due_at == NOON
+
+
+async def test_what_is_forgotten_was_never_wanted(world: World) -> None:
+    agent, other = [(await world.an_active(number)).id for number in (1, 2)]
+    kept = Effect(EffectName.CHECK, EffectState.DONE)
+    for one in (agent, other):
+        await world.store.save_effect(one, Effect(EffectName.PULL_REQUEST, attempts=2))
+    await world.store.save_effect(agent, kept)
+    for _ in range(2):
+        await world.store.forget_effect(agent, EffectName.PULL_REQUEST)
+    assert await world.store.effects(agent) == {EffectName.CHECK: kept}
+    assert [found for found, _ in await world.store.failing_effects()] == [other]

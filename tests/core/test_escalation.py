@@ -21,6 +21,7 @@ from app.core.effects.wanted import (
     marker,
     may_edit,
     original_of,
+    unwanted,
     wanted,
 )
 from app.core.rules.plan import RoleKind
@@ -252,3 +253,20 @@ def test_causes_are_stored_by_these_words() -> None:
         "conflict",
         "disk_full",
     ]
+
+
+def test_what_nothing_asks_for_any_more_is_let_go_once_the_agent_rests() -> None:
+    tried = {
+        name: Effect(name, state, attempts=3)
+        for name, state in (
+            (PULL_REQUEST, EffectState.WANTED),
+            (ISSUE, EffectState.REFUSED),
+            (BRANCH, EffectState.DONE),
+            (CHECK, EffectState.WANTED),
+        )
+    }
+    assert unwanted(agent(State.CANCELLED), tried) == [tried[PULL_REQUEST], tried[ISSUE]]
+    asleep = agent(State.SLEEPING, waits_for=Waits.REVIEW)
+    assert unwanted(asleep, tried) == [tried[ISSUE]]
+    for state in (State.ACTIVE, State.STOPPING):
+        assert unwanted(agent(state), tried) == []

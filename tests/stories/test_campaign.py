@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import pytest
 
+from app.core.agents.agent import EffectState
 from tests.stories.happening import ROLES, labels
 from tests.stories.worlds import STANDING, THINKING_SECONDS, World, end_of, imagined
 from tests.support.people import REPOSITORY, Task, repository
@@ -102,11 +103,16 @@ def goes_by(squad: Story, seconds: float) -> None:
 
 def stands(squad: Story, world: World, tasks: Sequence[Task]) -> bool:
     """Whether every agent has come as far as the world says; people wait for that."""
-    found = [(each, squad.states(task)) for each, task in zip(world.standing, tasks, strict=True)]
-    return all(
-        each == "is new" or (len(states) == 1 and STANDING[each].at in (None, *states))
-        for each, states in found
-    )
+    for each, task in zip(world.standing, tasks, strict=True):
+        states = squad.states(task)
+        if each == "is new":
+            continue
+        if len(states) != 1 or STANDING[each].at not in (None, *states):
+            return False
+        effects = squad.run(squad.service.store.effects(squad.agent(task).id))
+        if any(effect.state is not EffectState.DONE for effect in effects.values()):
+            return False  # people do not see it so yet
+    return True
 
 
 def lived(world: World, adverse: Adversity | None) -> Sequence[Mapping[str, Any]]:
@@ -162,17 +168,20 @@ def lived(world: World, adverse: Adversity | None) -> Sequence[Mapping[str, Any]
             if stands(squad, world, tasks):
                 break
             goes_by(squad, PASS_SECONDS + 1)
+            squad.settle()
         assert stands(squad, world, tasks), [squad.states(task) for task in tasks]
         for number in range(1, len(world.acts) + 1):
             stage(number)
         goes_by(squad, THINKING_SECONDS if adverse is None else GOES_ON_SECONDS)
         goes_by(squad, 2 * STEP_SECONDS)
         squad.settle()
+        exact = [  # how far one at work comes depends on how long something was away
+            is_exact and each != "works"
+            for each, is_exact in zip(world.standing, world.is_exact, strict=True)
+        ]
         return [
             end_of(squad, task, is_exact=is_exact, is_certain=is_certain)
-            for task, is_exact, is_certain in zip(
-                tasks, world.is_exact, world.is_certain, strict=True
-            )
+            for task, is_exact, is_certain in zip(tasks, exact, world.is_certain, strict=True)
         ]
 
 

@@ -96,3 +96,20 @@ def test_what_github_refuses_is_asked_for_again(how: str) -> None:
             squad.orders("installation", action="new_permissions_accepted")
         squad.settle()
         squad.stopped(task)
+
+
+@pytest.mark.parametrize("status", [503, 403], ids=["away", "refused"])
+def test_a_pull_request_that_nobody_wants_any_more_is_not_asked_for_for_ever(status: int) -> None:
+    pulls = f"/repos/{REPOSITORY}/pulls$"
+    with story(PLACES) as squad:
+        with squad.trouble(kind="error", status=status, method="POST", path=pulls):
+            task = squad.give("fixer", "The answer is wrong", *FIXES)
+            squad.close(task)
+            squad.settle()
+            assert squad.states(task) == [(State.CANCELLED, None)]
+            for _ in range(30):
+                squad.passes(hours=1)
+        assert squad.alerts("unwritten") == []
+        passed = [vars(one) for one in squad.timeline.records if one.getMessage() == "reconciled"]
+        assert passed[-1]["repairs"] == 0
+        assert squad.run(squad.service.store.failing_effects()) == []

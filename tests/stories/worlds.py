@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from app.core.agents.agent import EffectState
+from app.core.agents.agent import EffectName, EffectState
 from app.core.agents.events import Woken
 from app.scripted.script import Answer
 from tests.stories.happening import (
@@ -194,7 +194,7 @@ def end_of(squad: Story, task: Task, *, is_exact: bool, is_certain: bool) -> Map
     if is_exact:
         logs = [squad.log(each.id) for each in agents]
         end["woken"] = [sum(isinstance(one, Woken) for one in log) for log in logs]
-        end["effects"] = [sorted(its) for its in effects]
+        end["effects"] = [sorted({*its} - {EffectName.WORK}) for its in effects]  # a push made up
         end["said"] = [_beginning(words) for words in squad.comments(task)]
     return end
 

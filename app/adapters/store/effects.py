@@ -21,6 +21,12 @@ def save(connection: sa.Connection, agent: AgentId, effect: Effect) -> None:
     )
 
 
+def forget(connection: sa.Connection, agent: AgentId, name: EffectName) -> None:
+    """From now on it is as if it had never been tried."""
+    here = sa.and_(EFFECTS.c.agent_id == str(agent), EFFECTS.c.name == name.value)
+    connection.execute(sa.delete(EFFECTS).where(here))
+
+
 def of_agent(connection: sa.Connection, agent: AgentId) -> Mapping[EffectName, Effect]:
     """All effects of an agent, in the order of an escalation."""
     rows = connection.execute(sa.select(EFFECTS).where(EFFECTS.c.agent_id == str(agent))).mappings()

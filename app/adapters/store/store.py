@@ -428,6 +428,10 @@ class SqlStore:
         """Remember an effect as it is now."""
         await self._writer.run(lambda connection: effects.save(connection, agent, effect))
 
+    async def forget_effect(self, agent: AgentId, name: EffectName) -> None:
+        """It is not wanted any more, and was never written."""
+        await self._writer.run(lambda connection: effects.forget(connection, agent, name))
+
     async def ask_effects_again(self, at: datetime, repository: str | None = None) -> None:
         """What waits for its time, or is refused, is due at once: of all agents, or of those of a
         repository."""

@@ -1,7 +1,7 @@
 """What is to be seen of an agent on GitHub, as data: which effects, in which order, how marked."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -33,8 +33,8 @@ def wanted(agent: Agent) -> tuple[EffectName, ...]:
         if agent.sha is None:
             return ()
         return (EffectName.CHECK, EffectName.COMMENT, EffectName.TRIAGE)
-    is_at_rest = agent.state not in (State.ACTIVE, State.STOPPING)
-    work = (EffectName.WORK,) if agent.assignment.kind is RoleKind.WORK and is_at_rest else ()
+    is_of_work = agent.assignment.kind is RoleKind.WORK and is_at_rest(agent)
+    work = (EffectName.WORK,) if is_of_work else ()
     if agent.state is State.ESCALATED:
         return (*work, EffectName.CHECK, EffectName.COMMENT, EffectName.ISSUE)
     if agent.state is State.CANCELLED:
@@ -46,6 +46,24 @@ def wanted(agent: Agent) -> tuple[EffectName, ...]:
     if agent.state is State.COMPLETED and agent.pull_request is not None:
         return (EffectName.CHECK, EffectName.COMMENT, EffectName.BRANCH)
     return (*work, EffectName.CHECK, EffectName.COMMENT)
+
+
+def is_at_rest(agent: Agent) -> bool:
+    """Whether nothing of the agent runs."""
+    return agent.state not in (State.ACTIVE, State.STOPPING)
+
+
+def unwanted(agent: Agent, effects: Mapping[EffectName, Effect]) -> Sequence[Effect]:
+    """What could not be written and is asked for by nothing any more, as the pull request of an
+    agent that was cancelled meanwhile. One at work may want it again when it rests."""
+    if not is_at_rest(agent):
+        return []
+    asked = wanted(agent)
+    return [
+        effect
+        for name, effect in effects.items()
+        if name not in asked and effect.state is not EffectState.DONE
+    ]
 
 
 NEEDS: Final[Mapping[EffectName, frozenset[EffectName]]] = {

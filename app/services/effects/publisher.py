@@ -24,6 +24,7 @@ from app.core.effects.wanted import (
     lets_on,
     marker,
     may_edit,
+    unwanted,
 )
 from app.core.words import messages
 from app.core.words.refusals import not_started_marker
@@ -90,6 +91,16 @@ class Publisher:
                 needs = NEEDS.get(name, frozenset())
                 if needs & held_up or not await self._bring_about(agent, name):
                     held_up.add(name)
+            agent = await self._world.store.agent(agent_id) or agent
+            for effect in unwanted(agent, await self._world.store.effects(agent_id)):
+                await self._let_go(agent_id, effect)
+
+    async def _let_go(self, agent_id: AgentId, effect: Effect) -> None:
+        """It is not asked for any more; what was last written stands."""
+        if effect.number is None:
+            await self._world.store.forget_effect(agent_id, effect.name)
+        else:
+            await self._world.store.save_effect(agent_id, as_written(effect))
 
     async def post_review(self, agent_id: AgentId) -> None:
         """Post the review that an agent has submitted, before its state says so; what GitHub does
