@@ -55,6 +55,7 @@ from app.services.starting.refusing import Refusing
 from app.services.starting.start import Starting
 from app.services.starting.taken_back import NotBegun
 from app.services.starting.trust import Trusting
+from app.services.starting.unheard import Unheard
 from app.services.steering.access import Access
 from app.services.steering.feedback import Feedback
 from app.services.steering.look import Looking
@@ -130,6 +131,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         moves=moves,
         raising=raising,
         not_begun=NotBegun(world),
+        unheard=Unheard(world, plans=plans, triggers=triggers, refusing=refusing),
         looking=looking,
     )
     commanding = Commanding(world, trusting=trusting, rates=rates, obeying=obeying)

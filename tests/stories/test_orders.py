@@ -168,3 +168,42 @@ def test_a_raise_from_before_the_pause_that_is_told_of_late_is_not_about_it() ->
             squad.passes(seconds=20)
         assert squad.states(task) == [PAUSED]
         assert raises(squad, task) == 0
+
+
+@pytest.mark.parametrize("how", ["late", "untold"])
+def test_a_stop_that_is_told_before_its_label_takes_it_back(how: str) -> None:
+    with story(PLACES) as squad:
+        task = squad.issue("The answer is wrong", *FIXES).by("fixer")
+        with squad.telling(how):
+            squad.label(task, "squadron:fixer")
+            squad.box.faults.clear()
+            squad.passes(seconds=2)
+            squad.comment(task, "/squadron stop")
+            squad.settle()
+        squad.passes(minutes=11)
+        assert squad.agents(task) == []
+        assert not any("no agent" in words for words in squad.comments(task))
+
+
+def test_a_stop_from_before_a_label_that_nobody_told_of_takes_nothing_back() -> None:
+    with story(PLACES) as squad:
+        task = squad.issue("The answer is wrong", *FIXES).by("fixer")
+        with squad.trouble(kind="late", seconds=90):
+            squad.comment(task, "/squadron stop")
+            squad.passes(seconds=2)
+        with squad.trouble(kind="lost"):
+            squad.label(task, "squadron:fixer")
+        squad.passes(minutes=11)
+        assert squad.states(task) == [AT_REVIEW]
+        assert any("No agent works on this issue" in words for words in squad.comments(task))
+
+
+def test_a_second_stop_takes_no_start_back() -> None:
+    """The label is still there, and has had its agent."""
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "The answer is wrong", *ASKS)
+        for _ in range(2):
+            squad.comment(task, "/squadron stop")
+            squad.settle()
+        assert squad.states(task) == [CANCELLED]
+        assert "has ended" in squad.comments(task)[-1]

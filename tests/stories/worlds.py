@@ -128,9 +128,8 @@ class World:
 def imagined(seed: str) -> World:
     """A world by its seed.
 
-    Two things are left out. Nobody says stop and merges: words are heard when they are told or
-    found, whatever has happened since. And nobody says stop to whom the label has just asked for:
-    a stop that is told before the label finds no agent there, and is answered so.
+    One thing is left out. Nobody says stop and merges: words are heard when they are told or
+    found, whatever has happened since.
     """
     dice = random.Random(seed)
     standing = [dice.choice([*STANDING]) for _ in range(dice.randint(1, MOST_ISSUES))]
@@ -143,8 +142,6 @@ def imagined(seed: str) -> World:
         wakes = [dice.choice([*STANDING[each].wakes.items()])] if dice.random() < 0.5 else []
         may_end = {**ENDS, **(ENDS_PULL if each == "is at review" else {})}
         ends = dice.sample([*may_end.items()], dice.choice((0, 1, 1, 2, 3)))
-        if not has_begun:
-            ends = [(name, does) for name, does in ends if name != "says stop"]
         names = [name for name, _ in ends]
         if {"refuses", "says stop"} & {*names}:  # what is closed cannot be merged
             ends = [(name, does) for name, does in ends if name != "merges"]

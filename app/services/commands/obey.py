@@ -56,6 +56,7 @@ from app.services.moves.moves import MOST_LOOKS, Moves
 from app.services.starting.predecessor import when_stopped
 from app.services.starting.start import Starting
 from app.services.starting.taken_back import NotBegun
+from app.services.starting.unheard import Unheard
 from app.services.starting.verdict import NotStarted
 from app.services.steering.look import Looking
 from app.services.world import World, repository_of
@@ -108,6 +109,7 @@ class Obeying:
         moves: Moves,
         raising: Raising,
         not_begun: NotBegun,
+        unheard: Unheard,
         looking: Looking,
     ) -> None:
         self._world = world
@@ -115,11 +117,14 @@ class Obeying:
         self._moves = moves
         self._raising = raising
         self._not_begun = not_begun
+        self._unheard = unheard
         self._looking = looking
 
     async def obey(self, told: Told, agents: Sequence[Agent], read: Sequence[Command]) -> Said:
         """Do all of it in order, or nothing where one of them is unclear. May raise
         `GitHubFailed`."""
+        if told.at is not None and any(isinstance(each, Stop) for each in read):
+            await self._unheard.put_off(told.repository, told.thread, told.at)
         waiting = await self._not_begun.of(told.repository, told.thread)
         gone = await self._not_begun.taken_back_by(told.repository, told.thread, told.name)
         meant = targets(agents, read, {*waiting, *gone})
