@@ -41,7 +41,8 @@ def review(
     *remarks: Remark,
     author: str = "mona",
 ) -> Review:
-    return Review(number, author, False, state, body, remarks)
+    link = f"https://github.com/octo/demo/pull/7#pullrequestreview-{number}"
+    return Review(number, author, False, state, body, after_seconds(number), link, remarks)
 
 
 def woken(seconds: float, said: str | None = None, *feedback: str) -> Woken:

@@ -64,13 +64,22 @@ class Adversity:
 
 
 def adversity(seed: str, acts: int) -> Adversity:
+    """An adversity by its seed.
+
+    The database is not taken away in the middle of first segments: a script loses the step whose
+    answer was not written down (a model is asked for it again), and then the world never stands.
+    """
     dice = random.Random(seed)
-    stage = dice.randint(0, acts)
+    stage, what = dice.randint(0, acts), dice.choice(OUTAGES)
+    seconds, turns = (
+        LONGEST_SECONDS ** dice.random(),
+        dice.choice([None, dice.randrange(MOST_TURNS)]),
+    )
     return Adversity(
-        what=dice.choice(OUTAGES),
-        seconds=LONGEST_SECONDS ** dice.random(),
+        what=what,
+        seconds=seconds,
         stage=stage,
-        turns=dice.choice([None, dice.randrange(MOST_TURNS)]),
+        turns=None if what == "database" and not stage else turns,
         acts_within=dice.randint(0, acts - stage) if stage else 0,
         untold=dice.randint(0, acts),
         late_seconds=dice.choice([None, dice.randrange(LATEST_SECONDS)]),

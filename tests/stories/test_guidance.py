@@ -1,9 +1,14 @@
 """What people write to an agent that works reaches it before its next tool call (promise 9)."""
 
+from dataclasses import replace
+
 import pytest
 
-from app.core.agents.events import SpokenTo
+from app.core.agents.events import SpokenTo, Woken
 from app.core.agents.lifecycle import State
+from app.core.github.comment_kinds import comment_name
+from app.ports import Written
+from app.scripted.script import Answer
 from tests.stories.happening import (
     AGAIN,
     ASKING,
@@ -15,7 +20,7 @@ from tests.stories.happening import (
     reviews,
 )
 from tests.support.people import REPOSITORY, Task, repository
-from tests.support.steps import runs, waits_for
+from tests.support.steps import completes, runs, waits_for
 from tests.twins.story import Story, story
 
 PLACES = {REPOSITORY: repository({"fixer": {}})}
@@ -108,6 +113,89 @@ def test_a_reviews_words_come_with_file_line_and_link() -> None:
         [found] = squad.sees(f"{pull(squad, task)}/comments")
         assert found["html_url"].startswith("http")
         assert squad.was_told(task, f"answer:1 ({found['html_url']})\nSay why.")
+
+
+def at_work_again(squad: Story, *steps: Answer) -> Task:
+    """Works on the first review of its pull request until the test lets it go on."""
+    waits = waits_for(squad.directory / "go", look_seconds=5)
+    task = squad.give("fixer", "The answer is wrong", *FIXES, waits, *steps)
+    reviews(event="REQUEST_CHANGES", body="Explain it.")(squad, task)
+    squad.goes_on_for(600)
+    assert squad.states(task) == [(State.ACTIVE, None)]
+    return task
+
+
+@pytest.mark.parametrize("how", ["told", "untold", "doubled"])
+def test_a_review_of_one_that_works_reaches_it_before_its_next_tool_call(how: str) -> None:
+    """In the same turn, once, with the words on its lines; nothing more wakes it afterwards."""
+    with story(PLACES) as squad:
+        task = at_work_again(squad, *AGAIN, *AGAIN)
+        before = len(squad.model.requests)
+        with squad.telling(how):
+            remark = {"path": "answer", "line": 1, "body": "Say why."}
+            reviews(event="REQUEST_CHANGES", body=WORDS, comments=[remark])(squad, task)
+        goes_on(squad)
+        assert squad.states(task) == [AT_REVIEW]
+        assert heard(squad) == [0] * before + [1] * len(AGAIN)
+        [found] = squad.sees(f"{pull(squad, task)}/comments")
+        assert squad.was_told(task, f"answer:1 ({found['html_url']})\nSay why.")
+        squad.passes(minutes=11)
+        assert len(squad.model.requests) == before + len(AGAIN)
+
+
+def test_a_review_that_comes_too_late_for_its_last_tool_call_wakes_it() -> None:
+    with story(PLACES) as squad:
+        last = replace(completes("No more."), think_seconds=60)
+        task = squad.give("fixer", "The answer is wrong", *FIXES, *AGAIN[:-1], last, *AGAIN)
+        reviews(event="REQUEST_CHANGES", body="Explain it.")(squad, task)
+        squad.passes(seconds=30)
+        before = len(squad.model.requests)
+        assert squad.states(task) == [(State.ACTIVE, None)]
+        reviews(event="REQUEST_CHANGES", body=WORDS)(squad, task)
+        squad.passes(minutes=11)
+        assert squad.states(task) == [AT_REVIEW]
+        assert heard(squad)[before:] == [1] * len(AGAIN)
+
+
+def test_a_strangers_review_of_one_that_works_reaches_nobody() -> None:
+    with story(PLACES, people={"maria": "maintain", "eve": "read"}) as squad:
+        task = at_work_again(squad, *AGAIN)
+        review = {"event": "REQUEST_CHANGES", "body": WORDS}
+        squad.does("eve", "POST", f"{pull(squad, task)}/reviews", review)
+        squad.settle()
+        goes_on(squad)
+        assert squad.states(task) == [AT_REVIEW]
+        assert not any(heard(squad))
+
+
+@pytest.mark.parametrize("turns", range(0, 120, 12))
+def test_a_review_is_told_once_whenever_it_is_submitted(turns: int) -> None:
+    with story(PLACES) as squad:
+        task = at_work_again(squad, *AGAIN, *AGAIN)
+        (squad.directory / "go").touch()
+        squad.goes_on_for(turns)
+        reviews(event="REQUEST_CHANGES", body=WORDS)(squad, task)
+        squad.passes(minutes=2)
+        assert squad.states(task) == [AT_REVIEW]
+        assert max(heard(squad)) == 1
+        log = squad.log(squad.agent(task).id)
+        spoken = [one for one in log if isinstance(one, SpokenTo)]
+        woken = [one for one in log if isinstance(one, Woken) and WORDS in one.why]
+        assert len(spoken) + len(woken) == 1
+
+
+def test_a_review_that_was_written_down_as_the_agent_ended_wakes_it_and_is_told_once() -> None:
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "The answer is wrong", *FIXES, *AGAIN)
+        before = len(squad.model.requests)
+        with squad.telling("untold"):
+            reviews(event="REQUEST_CHANGES", body=WORDS)(squad, task)
+            [review] = squad.sees(f"{pull(squad, task)}/reviews")
+            said = comment_name("review", REPOSITORY, review["id"])
+            words = Written(said, squad.clock.now(), review["id"], "maria", WORDS, "")
+            squad.run(squad.service.store.write_to(squad.agent(task).id, words))
+        assert squad.states(task) == [AT_REVIEW]
+        assert heard(squad) == [0] * before + [1] * len(AGAIN)
 
 
 @pytest.mark.parametrize("turns", [*range(0, 60, 6), *range(60, 400, 40)])

@@ -229,6 +229,8 @@ def review(document: object, remarks: Sequence[object]) -> Review:
         is_bot=text(document, "user", "type") != "User" or author.endswith("[bot]"),
         state=_REVIEW_STATES[needed_text(document, "state")],
         body=text(document, "body") or "",
+        at=needed_instant(document, "submitted_at"),
+        link=needed_text(document, "html_url"),
         remarks=tuple(
             _remark(each) for each in remarks if dig(each, "pull_request_review_id") == number
         ),

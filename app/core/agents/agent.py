@@ -155,6 +155,12 @@ class Agent:
         return self.waits_for is Waits.REVIEW and self.pull_request is not None
 
     @property
+    def is_woken_by_reviews(self) -> bool:
+        """Whether what comes to its pull request wakes it now."""
+        waits = self.waits_for in (Waits.REVIEW, Waits.ANSWER)
+        return self.state is State.SLEEPING and self.pull_request is not None and waits
+
+    @property
     def tokens(self) -> int:
         """Input and output tokens together."""
         return self.input_tokens + self.output_tokens

@@ -5,9 +5,10 @@ All of it is untrusted text. Whoever may not steer agents was left out before.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, Literal
 
-from app.core.agents.events import AgentEvent, Woken
+from app.core.agents.events import AgentEvent, SpokenTo, Woken
 from app.core.commands.grammar import without_commands
 from app.core.github.checks import FailedCheck
 from app.core.github.comment_kinds import comment_name
@@ -44,6 +45,9 @@ class Review:
     is_bot: bool
     state: ReviewState
     body: str
+    at: datetime
+    """When it was submitted, to the second."""
+    link: str
     remarks: tuple[Remark, ...] = ()
 
 
@@ -100,9 +104,17 @@ def conflict_name(repository: str, sha: str) -> str:
 
 
 def told(log: Iterable[AgentEvent]) -> frozenset[str]:
-    """Names of everything that has woken the agent of that log."""
-    woken = [event for event in log if isinstance(event, Woken)]
-    return frozenset(name for each in woken for name in (*each.feedback, each.said) if name)
+    """Names of everything that has woken the agent of that log, or that it read at work."""
+    found = set[str]()
+    for event in log:
+        match event:
+            case Woken(said=said, feedback=names):
+                found.update(names, [said] if said else [])
+            case SpokenTo(said=said):
+                found.add(said)
+            case _:
+                pass
+    return frozenset(found)
 
 
 def was_told_of_a_conflict(log: Iterable[AgentEvent]) -> bool:

@@ -191,8 +191,7 @@ def is_answered(agent: Agent, answer: Answer, history: Sequence[AgentEvent]) -> 
 
 def feedback(agent: Agent, seen: Seen) -> Answered:
     """What comes to the pull request of who handed over, or asks while it has one."""
-    is_asleep = agent.state is State.SLEEPING and agent.pull_request is not None
-    if not is_asleep or agent.waits_for not in (Waits.REVIEW, Waits.ANSWER):
+    if not agent.is_woken_by_reviews:
         return None
     came = seen.facts.feedback
     if came is UNKNOWN:

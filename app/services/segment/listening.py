@@ -5,7 +5,8 @@ import logging
 from collections.abc import Sequence
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import AgentEvent, SpokenTo, Woken
+from app.core.agents.events import AgentEvent, SpokenTo
+from app.core.steering.feedback import told
 from app.core.words.prompts import words_prompt
 from app.ports import StoreUnavailable
 from app.services.segment.gate import BreakerGate, Superseded
@@ -23,9 +24,7 @@ class Listening:
         self._world = world
         self._agent = agent
         self._gate = gate
-        self._known = {
-            event.said for event in history if isinstance(event, SpokenTo | Woken) and event.said
-        }
+        self._known = {*told(history)}
         """Names of the words that the agent was told of, or woken by."""
         self._one_at_a_time = asyncio.Lock()
 

@@ -5,7 +5,7 @@ Read from GitHub as it is now, whoever gave the hint: a webhook or reconciliatio
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -17,7 +17,7 @@ from app.core.rules.trust import Permission, Sender
 from app.core.steering import feedback as words_of
 from app.core.steering.feedback import Review
 from app.core.steering.seen import FeedbackSeen
-from app.ports import PullRequest, Repository
+from app.ports import PullRequest, Repository, Written
 from app.services.starting.rates import UserRates
 from app.services.starting.trust import Trusting
 from app.services.world import World, repository_of
@@ -42,13 +42,12 @@ class Feedback:
         """What has come to its open pull request since it was told last; None: nothing. May raise
         `GitHubFailed`."""
         told = words_of.told(history)
-        reviews = await self._reviewed(agent, pull.number, history, told)
+        reviews = await self._reviews(agent, pull.number, history)
+        words, names = [words_of.review_words(each) for each in reviews.values()], [*reviews]
+        by = next((each.author for each in reviews.values()), OURSELVES)
         is_an_old_head = pull.head_sha != agent.sha and now - agent.updated_at < PUSH_IS_SEEN_WITHIN
         if agent.waits_for is not Waits.REVIEW or is_an_old_head:
-            return reviews
-        words, names, by = [], [], OURSELVES
-        if reviews is not None:
-            words, names, by = [*reviews.words], [*reviews.names], reviews.by
+            return FeedbackSeen(tuple(words), tuple(names), by) if words else None
         if failed := await self._failed(agent, pull, told):
             names += failed[0]
             words.append(failed[1])
@@ -61,24 +60,37 @@ class Feedback:
             words.append(words_of.conflict_words(pull.number, agent.default_branch))
         return FeedbackSeen(tuple(words), tuple(names), by, conflict) if words else None
 
-    async def _reviewed(
-        self, agent: Agent, number: int, history: Sequence[AgentEvent], told: frozenset[str]
-    ) -> FeedbackSeen | None:
-        """Reviews by people who may steer agents; what others wrote is left out."""
-        here = repository_of(agent)
+    async def write_down(self, agent: Agent, history: Sequence[AgentEvent]) -> None:
+        """Keep the reviews of its pull request for what the agent reads next: they do not wake
+        it as it is now. May raise `GitHubFailed`."""
+        if agent.pull_request is None or agent.has_ended or agent.is_woken_by_reviews:
+            return
+        for name, review in (await self._reviews(agent, agent.pull_request, history)).items():
+            written = Written(
+                said=name,
+                at=review.at,
+                comment=review.number,
+                by=review.author,
+                text=words_of.review_words(review),
+                link=review.link,
+            )
+            await self._world.store.write_to(agent.id, written)
+
+    async def _reviews(
+        self, agent: Agent, number: int, history: Sequence[AgentEvent]
+    ) -> Mapping[str, Review]:
+        """Reviews by people who may steer agents, by name; what others wrote is left out."""
+        here, told = repository_of(agent), words_of.told(history)
         reviews = [
             await asyncio.to_thread(words_of.for_the_agent, each, self._world.visible_lines)
             for each in await self._world.github.reviews_by_others(here, number, history[0].at)
         ]
-        words, names, by = list[str](), list[str](), OURSELVES
+        found = dict[str, Review]()
         for review in words_of.asking(reviews):
             name = words_of.review_name(agent.id.repository, review)
-            if name in told or not await self._may_speak(here, number, review, name):
-                continue
-            by = review.author if by == OURSELVES else by
-            words.append(words_of.review_words(review))
-            names.append(name)
-        return FeedbackSeen(tuple(words), tuple(names), by) if words else None
+            if name not in told and await self._may_speak(here, number, review, name):
+                found[name] = review
+        return found
 
     async def _may_speak(self, here: Repository, number: int, review: Review, name: str) -> bool:
         """Whether the author's permission, and his rate, let him steer an agent now."""

@@ -11,10 +11,10 @@ from typing import Final
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.counters import fold
 from app.core.agents.lifecycle import State
-from app.core.agents.steps import Cancel, Escalate, Sleep, Step
+from app.core.agents.steps import Cancel, Escalate, Sleep, Step, WakeUp
 from app.core.breaker.clocks import waits_since
 from app.core.steering.next_step import Decision, Need, next_step
-from app.core.steering.seen import Fact, Facts, Seen
+from app.core.steering.seen import UNKNOWN, Fact, Facts, Seen
 from app.ports import GitHubFailed
 from app.services.moves.brakes import Braking
 from app.services.moves.moves import MOST_LOOKS, Moves
@@ -61,7 +61,19 @@ class Looking:
         self, agent_id: AgentId, known: Facts = NOTHING_KNOWN, listed: Listed = NOTHING_LISTED
     ) -> Step | None:
         """The step that was taken; None: there was nothing to do. What is not `known` is asked for
-        if the decision needs it. May raise `GitHubFailed` and `MovesOn`."""
+        if the decision needs it. Reviews that wake nobody are kept for the agent. May raise
+        `GitHubFailed` and `MovesOn`."""
+        step = await self._step(agent_id, known, listed)
+        if known.feedback is UNKNOWN and not isinstance(step, WakeUp):
+            await self._keep_reviews(agent_id)
+        return step
+
+    async def _keep_reviews(self, agent_id: AgentId) -> None:
+        agent = await self._world.store.agent(agent_id)
+        if agent is not None and agent.parent is None:
+            await self._feedback.write_down(agent, await self._world.store.log(agent_id))
+
+    async def _step(self, agent_id: AgentId, known: Facts, listed: Listed) -> Step | None:
         for _ in range(MOST_LOOKS):
             agent = await self._world.store.agent(agent_id)
             if agent is None or agent.is_final or agent.parent is not None:
