@@ -12,7 +12,13 @@ from app.core.agents.events import Waits
 from app.core.agents.lifecycle import FINAL, State
 from app.core.agents.stops import Cause
 from app.core.github.timeline import Happening, Mark
-from app.core.steering.blockers import circle, closed_circle, waits_in_circle, was_free
+from app.core.steering.blockers import (
+    circle,
+    closed_circle,
+    last_of_circle,
+    waits_in_circle,
+    was_free,
+)
 from tests.core.strategies import EXAMPLES, START, after_seconds, agent
 
 
@@ -66,6 +72,13 @@ def test_of_a_circle_the_agent_that_fell_asleep_last_has_closed_it() -> None:
 def test_of_two_that_fell_asleep_at_one_time_one_has_closed_the_circle() -> None:
     agents = [blocked(1, 2, second=5), blocked(2, 1, second=5)]
     assert [closed_circle(each, agents) for each in agents] == [(), (1, 2)]
+
+
+def test_each_of_a_circle_finds_who_has_closed_it() -> None:
+    """Of those that fall asleep at one time the one that is seen last need not be it."""
+    agents = [blocked(1, 2, second=5), blocked(2, 3, second=7), blocked(3, 1, second=7)]
+    assert [last_of_circle(each, agents) for each in agents] == [agents[2]] * 3
+    assert last_of_circle(blocked(4, 1, second=9), agents) is None
 
 
 def test_who_waits_for_a_circle_is_not_in_it() -> None:

@@ -50,11 +50,21 @@ def waits_in_circle(issue: int, path: Sequence[int], at: datetime) -> Failure:
 def closed_circle(agent: Agent, agents: Iterable[Agent]) -> tuple[int, ...]:
     """The circle of waiting that a sleeping agent is in, and was the last to close; as `circle` has
     it. Empty: it is in none, or another agent fell asleep after it, and ends for it."""
+    path, last = _circle_of(agent, agents)
+    return path if last is not None and last.id == agent.id else ()
+
+
+def last_of_circle(agent: Agent, agents: Iterable[Agent]) -> Agent | None:
+    """Who ends for the circle of waiting that a sleeping agent is in; None: it is in none. Of those
+    that fall asleep at one instant it need not be the one that was seen to last."""
+    return _circle_of(agent, agents)[1]
+
+
+def _circle_of(agent: Agent, agents: Iterable[Agent]) -> tuple[tuple[int, ...], Agent | None]:
     asleep = [each for each in agents if each.waits_for is Waits.BLOCKER]
     path = circle(agent.id.issue, agent.blocked_by, asleep)
     within = [each for each in asleep if each.id.issue in path]
-    last = max(within, key=lambda each: (each.updated_at, str(each.id)), default=None)
-    return path if last is not None and last.id == agent.id else ()
+    return path, max(within, key=lambda each: (each.updated_at, str(each.id)), default=None)
 
 
 def unknown_words(numbers: Sequence[int]) -> str:

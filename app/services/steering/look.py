@@ -10,9 +10,11 @@ from typing import Final
 
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.counters import fold
-from app.core.agents.lifecycle import State
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import LIVE, State
 from app.core.agents.steps import Cancel, Escalate, Sleep, Step, WakeUp
 from app.core.breaker.clocks import waits_since
+from app.core.steering.blockers import last_of_circle
 from app.core.steering.next_step import Decision, Need, next_step
 from app.core.steering.seen import UNKNOWN, Fact, Facts, Seen
 from app.ports import GitHubFailed
@@ -96,8 +98,19 @@ class Looking:
         now reconciliation asks for again."""
         try:
             await self.look(agent_id)
+            last = await self._last_of_circle(agent_id)
+            if last is not None and last != agent_id:
+                await self.look(last)
         except GitHubFailed as error:
             log.info("not looked at: %s", error, extra={"agent": str(agent_id)})
+
+    async def _last_of_circle(self, agent_id: AgentId) -> AgentId | None:
+        agent = await self._world.store.agent(agent_id)
+        if agent is None or agent.waits_for is not Waits.BLOCKER:
+            return None
+        here = await self._world.store.agents(repository=agent.repository, states=LIVE)
+        last = last_of_circle(agent, here)
+        return None if last is None else last.id
 
     async def _decided(self, agent: Agent, known: Facts, listed: Listed) -> Decision | None:
         history = await self._world.store.log(agent.id)
