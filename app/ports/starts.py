@@ -6,6 +6,7 @@ from datetime import datetime
 from app.core.agents.agent import Task
 from app.core.limits import LimitName
 from app.core.rules.trust import Sender
+from app.core.steering.asks import Ask
 from app.ports.github import Repository
 
 
@@ -29,6 +30,12 @@ class Order:
     """Which words of a person ask for it, by the name that tells them from all others."""
     is_found: bool = False
     """Whether nobody told of it just now: it was found to be asked for still."""
+
+    @classmethod
+    def of_ask(cls, repository: Repository, issue: int, ask: Ask) -> "Order":
+        """What GitHub's state was found to ask for."""
+        sender = Sender(ask.by, ask.by.endswith("[bot]"))
+        return cls(repository, issue, ask.role, sender, ask.trigger, None, ask.at, is_found=True)
 
     def where(self) -> dict[str, object]:
         """Fields for the log."""

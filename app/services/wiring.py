@@ -131,7 +131,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         moves=moves,
         raising=raising,
         not_begun=NotBegun(world),
-        unheard=Unheard(world, plans=plans, triggers=triggers, refusing=refusing),
+        unheard=Unheard(world, plans=plans, triggers=triggers, starting=starting),
         looking=looking,
     )
     commanding = Commanding(world, trusting=trusting, rates=rates, obeying=obeying)

@@ -158,9 +158,7 @@ class Asking:
         if await self._waits_already(place, thread.number, ask.role):
             return _Dealt.FOR_NOW
         await hear_until(place, ask.at, thread.number)
-        sender = Sender(ask.by, ask.by.endswith("[bot]"))
-        number = thread.number
-        order = Order(here, number, ask.role, sender, ask.trigger, None, ask.at, is_found=True)
+        order = Order.of_ask(here, thread.number, ask)
         if not place.purse.starts_left:
             place.leave(thread)
             place.purse.put_off["starts"] += 1

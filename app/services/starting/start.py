@@ -149,6 +149,11 @@ class Starting:
         if not await self._trusting.distrust(order.repository, order.by):
             await self._refusing.later(order)
 
+    async def expect(self, order: Order) -> None:
+        """Let it wait as if it had been put off, unless it was dealt with."""
+        if await self._is_over(order, await newest_of(self._world, order)) is None:
+            await self._refusing.put_off(order, self._world.clock.now())
+
     async def is_short(self, order: Order) -> bool:
         """Whether an agent could not be paid now, as far as that can be seen without asking
         GitHub about more than teams."""

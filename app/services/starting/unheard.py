@@ -4,25 +4,22 @@ heard before it."""
 from datetime import datetime
 
 from app.core.rules.plan import RepositoryPlan
-from app.core.rules.trust import Sender
 from app.core.steering.asks import Ask, asked_by_events, asked_by_opening, asks, told_by_marks
 from app.ports import Issue, Order, Repository
 from app.services.configuration.plans import Plans
 from app.services.configuration.triggers import Triggers
-from app.services.starting.posts import answered_by, newest_of
-from app.services.starting.refusing import Refusing
-from app.services.starting.taken_back import is_taken_back
+from app.services.starting.start import Starting
 from app.services.world import World
 
 
 class Unheard:
     """Finds them, and lets them wait as if they had been put off."""
 
-    def __init__(self, world: World, plans: Plans, triggers: Triggers, refusing: Refusing) -> None:
+    def __init__(self, world: World, plans: Plans, triggers: Triggers, starting: Starting) -> None:
         self._world = world
         self._plans = plans
         self._triggers = triggers
-        self._refusing = refusing
+        self._starting = starting
 
     async def put_off(self, repository: Repository, issue: int, until: datetime) -> None:
         """Let wait what an open issue, or pull request, asked for by then and what nobody has dealt
@@ -32,12 +29,8 @@ class Unheard:
         if plan is None or present is None or not present.is_open:
             return
         for ask in await self._asks(repository, plan, present):
-            sender = Sender(ask.by, ask.by.endswith("[bot]"))
-            order = Order(
-                repository, issue, ask.role, sender, ask.trigger, None, ask.at, is_found=True
-            )
-            if ask.at <= until and not await self._is_dealt_with(order):
-                await self._refusing.put_off(order, self._world.clock.now())
+            if ask.at <= until:
+                await self._starting.expect(Order.of_ask(repository, issue, ask))
 
     async def _asks(
         self, repository: Repository, plan: RepositoryPlan, present: Issue
@@ -54,11 +47,3 @@ class Unheard:
         is_ours = bot in present.assignees
         found += asks(present.labels, plan.role_of_label, is_ours, bot, marks, triggers)
         return [*found, *asked_by_events(events, marks)]
-
-    async def _is_dealt_with(self, order: Order) -> bool:
-        world, here = self._world, order.repository
-        if await answered_by(world, order, await newest_of(world, order)):
-            return True
-        if await is_taken_back(world, here, order.issue, order.role, order.at):
-            return True
-        return await self._refusing.was_for_good(order)
