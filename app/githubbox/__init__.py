@@ -26,6 +26,7 @@ for is an order below `/_box/`, with a JSON body where it is a POST:
 * `POST protect`: `repository`, `branch`; pushes to it are refused from now on
 * `POST require`: `repository`, `branch`, `checks`; only what passes these is merged into it
 * `POST visibility`: `repository`, `private`
+* `POST drafts`: `repository`, `allowed`; whether its plan has draft pull requests
 * `POST fork`: `repository`, `user`; that person's own copy of it, where the App is not installed
 * `POST check_action`: `repository`, `check_run_id`, `user`, `identifier`; somebody presses a
   button of a check, or without `identifier` asks for its re-run

@@ -70,6 +70,7 @@ class Control:
             ("POST", "protect"): self._protect,
             ("POST", "require"): self._require,
             ("POST", "visibility"): self._visibility,
+            ("POST", "drafts"): self._drafts,
             ("POST", "fork"): self._fork,
             ("POST", "users"): self._add_user,
             ("POST", "teams"): self._set_team,
@@ -183,6 +184,11 @@ class Control:
         repository = self._repository(body)
         repository.private = bool(body["private"])
         return {"private": repository.private}
+
+    async def _drafts(self, body: Json) -> Json:
+        repository = self._repository(body)
+        repository.has_drafts = bool(body["allowed"])
+        return {"allowed": repository.has_drafts}
 
     async def _fork(self, body: Json) -> Json:
         """Somebody forks a repository to their own account, where the App is not installed."""

@@ -11,7 +11,7 @@ from app.githubbox.render_git import GitRender, ends, pull_changes
 from app.githubbox.rest_checks import passes
 from app.githubbox.rest_issues import MAX_TITLE_CHARACTERS, change_text, set_state
 from app.githubbox.routing import Route, reading, writing
-from app.githubbox.state import Issue, Pull, Repository, Role
+from app.githubbox.state import NO_DRAFTS, Issue, Pull, Repository, Role
 
 MAX_LISTED_FILES = 3_000
 """Of a pull request (list pull requests files: "a maximum of 3000 files will be returned")."""
@@ -72,9 +72,10 @@ async def _new_pull(call: Call) -> tuple[Issue, Pull]:
             raise _custom(f"A pull request already exists for {pull.head_label(repository)}.")
     if not (await repository.git.compare(base_sha, head_sha)).commits:
         raise _custom(f"No commits between {base} and {head}")
-    pull = Pull(
-        call.world.next_id(), head, base, head_sha, base_sha, fields.flag("draft"), source=source
-    )
+    is_draft = fields.flag("draft")
+    if is_draft and not repository.has_drafts:
+        raise Refused(422, NO_DRAFTS)
+    pull = Pull(call.world.next_id(), head, base, head_sha, base_sha, is_draft, source=source)
     issue = Issue(
         call.world.next_id(),
         repository.next_number(),
@@ -183,7 +184,9 @@ async def merge(call: Call) -> Reply:
     async with repository.git.lock:
         before = await repository.git.refs()
         head, base = await pull.head_sha(repository), before.get(f"refs/heads/{pull.base}")
-        if issue.state == "closed" or pull.draft or head is None or base is None:
+        if pull.draft and issue.state == "open":
+            raise Refused(405, "Pull Request is still a draft")
+        if issue.state == "closed" or head is None or base is None:
             raise Refused(405, "Pull Request is not mergeable")
         if (wanted := fields.optional_text("sha")) and wanted != head:
             raise Refused(409, "Head branch was modified. Review and try the merge again.")

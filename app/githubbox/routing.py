@@ -37,9 +37,9 @@ def writing(role: Role, *permissions: str, app_only: bool = False) -> Need:
     return Need(permissions, "write", role, app_only)
 
 
-Special = Literal["app", "installation", "members", "anybody"]
+Special = Literal["app", "installation", "members", "known", "anybody"]
 """The App by its JWT; an installation's token; one that may see an organisation's members, or a
-person; every caller."""
+person; any installation's token, or a person; every caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +88,11 @@ def authorise(call: Call, access: Need | Special) -> None:
         case "installation":
             if not isinstance(call.caller, AsInstallation):
                 raise forbidden()
-        case "members":
+        case "known" | "members":
             if isinstance(call.caller, Nobody | AsApp):
                 raise Refused(401, "Requires authentication")
+            if access == "known":
+                return
             if isinstance(call.caller, AsInstallation) and not call.caller.may("members", "read"):
                 raise forbidden("members=read")
         case Need():

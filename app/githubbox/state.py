@@ -49,6 +49,10 @@ class Role(IntEnum):
         return {Role.MAINTAIN: "write", Role.TRIAGE: "read"}.get(self, self.label)
 
 
+NO_DRAFTS = "Draft pull requests are not supported in this repository."
+"""GitHub's words where the plan has none."""
+
+
 @dataclass(slots=True, eq=False)
 class User:
     id: int
@@ -233,6 +237,8 @@ class Repository:
     pushed_at: datetime
     private: bool = False
     archived: bool = False
+    has_drafts: bool = True
+    """Whether its plan has draft pull requests."""
     has_issues: bool = True
     installed: bool = True
     """Is it one of the repositories for which the App is installed?"""
