@@ -12,7 +12,7 @@ from app.config.branchnames import checked_branch_naming
 from app.config.wording import did_you_mean, quoted
 from app.core.limits import Action, LimitName
 from app.core.limits.presets import PRESETS
-from app.core.rules.plan import TRIGGER_PREFIX, RoleKind
+from app.core.rules.plan import TRIGGER_PREFIX, RoleKind, Tests
 
 MAX_ROLE_CHARACTERS: Final = 40
 MAX_LABEL_CHARACTERS: Final = 50
@@ -158,6 +158,13 @@ def kind(name: str) -> RoleKind:
     return RoleKind(name)
 
 
+def tests_word(name: str) -> Tests:
+    """What a role's check needs of tests."""
+    if name not in set(Tests):
+        raise ValueError(f"must be expected or none, not {quoted(name)}")
+    return Tests(name)
+
+
 def model(name: str) -> str:
     """`provider:name`."""
     match = _MODEL.fullmatch(name)
@@ -299,6 +306,7 @@ PermissionName: TypeAlias = Annotated[str, AfterValidator(permission), _words(PE
 Runtime: TypeAlias = Annotated[str, AfterValidator(runtime), _words(RUNTIMES)]
 Tool: TypeAlias = Annotated[str, AfterValidator(tool), _words(TOOLS)]
 Kind: TypeAlias = Annotated[str, AfterValidator(kind), _words(RoleKind)]
+TestsWord: TypeAlias = Annotated[str, AfterValidator(tests_word), _words(Tests)]
 EventName: TypeAlias = Annotated[str, AfterValidator(event), _words(TRIGGER_EVENTS)]
 ModelName: TypeAlias = Annotated[
     str, AfterValidator(model), _text(rf"({'|'.join(MODEL_PROVIDERS)}):[^\s:][^\s]*")

@@ -12,7 +12,7 @@ from app.config.schema import ConfigFile
 from app.config.wording import did_you_mean, quoted
 from app.config.yamltree import Document, Path
 from app.core.effects.wanted import NEEDS_HUMAN
-from app.core.rules.plan import TRIGGER_PREFIX, ConfigProblem, Layer, RoleKind, RolePlan
+from app.core.rules.plan import TRIGGER_PREFIX, ConfigProblem, Layer, RoleKind, RolePlan, Tests
 
 CONFIG_FILE = "config.yaml"
 
@@ -179,6 +179,9 @@ def _against_its_kind(role: str, said: Sequence[Said]) -> list[ConfigProblem]:
     if kind == RoleKind.REVIEW and preparing:
         message = "a review role runs nothing, for what it reads may be a stranger's: leave it out"
         problems.append(preparing.problem("setup", message))
+    _, doing_without = last_word(said, "tests", Tests.EXPECTED)
+    if kind != RoleKind.WORK and doing_without:
+        problems.append(doing_without.problem("tests", "only a role of kind work hands code over"))
     _, allowing = last_word(said, "may_label", ())
     if kind != RoleKind.TRIAGE and allowing:
         problems.append(allowing.problem("may_label", "only a role of kind triage sets labels"))
@@ -224,4 +227,5 @@ def _role_plan(
         origins=origins,
         kind=kind,
         may_label=last_word(said, "may_label", ())[0],
+        tests=Tests(last_word(said, "tests", Tests.EXPECTED)[0]),
     )

@@ -29,6 +29,7 @@ from app.config.names import (
     Runtime,
     SuiteCommand,
     Team,
+    TestsWord,
     Tool,
     TriggerLabel,
     WebhookUrl,
@@ -43,6 +44,7 @@ from app.core.rules.plan import (
     RepositoryPlan,
     RoleKind,
     SandboxMode,
+    Tests,
 )
 
 _ALERTS = Alerts()
@@ -70,6 +72,9 @@ class RoleKeys(Strict):
     `triage`: on new issues, proposes roles and labels. Of a built-in role it is fixed."""
     may_label: Several[Label] = ()
     """Labels that a role of kind triage may set itself; others it only proposes."""
+    tests: TestsWord = Tests.EXPECTED
+    """`expected`: the check is green only if tests ran after the last edit and passed; `none`: the
+    role changes no code, and its check needs no test run."""
 
 
 class RoleBlock(RoleKeys):

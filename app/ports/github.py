@@ -170,6 +170,8 @@ class PullRequest:
     asked, which does not say."""
     closed_at: datetime | None = None
     """Or merged."""
+    is_draft: bool = False
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,5 +474,16 @@ class GitHub(Protocol):
         ...
 
     async def open_pull_request(
-        self, repository: Repository, *, branch: str, base: str, title: str, body: str
+        self,
+        repository: Repository,
+        *,
+        branch: str,
+        base: str,
+        title: str,
+        body: str,
+        is_draft: bool = False,
     ) -> PullRequest: ...
+
+    async def set_draft(self, repository: Repository, number: int, *, is_draft: bool) -> None:
+        """Turn a pull request into a draft, or say that it is none any more."""
+        ...

@@ -8,6 +8,7 @@ from typing import Final
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.counters import Counters
 from app.core.agents.events import Decided, Passed, Raised, Warned
+from app.core.agents.evidence import Evidence
 from app.core.agents.stops import Failure, Hold, Trip
 from app.core.breaker.verdict import amount_words
 from app.core.github.hints import dig
@@ -51,6 +52,7 @@ def agent_json(report: Report) -> Json:
         "pull_request": agent.pull_request,
         "branch": agent.branch,
         "sha": agent.sha,
+        "evidence": evidence_json(report.evidence) if report.evidence else None,
         "tokens": report.counters.tokens,
         "cost_usd": cost_usd(report.counters),
         "cost_estimated": report.counters.estimated_calls > 0,
@@ -60,6 +62,20 @@ def agent_json(report: Report) -> Json:
         "queue": asdict(report.queue) if report.queue else None,
         "created_at": instant(agent.created_at),
         "updated_at": instant(agent.updated_at),
+    }
+
+
+def evidence_json(saw: Evidence) -> Json:
+    """What Squadron saw of an agent's work."""
+    diff = saw.diff
+    return {
+        "tests_run": saw.tests_run.value,
+        "tests_passed": saw.tests_passed.value,
+        "verified": None,
+        "files": None if diff is None else diff.files,
+        "insertions": None if diff is None else diff.added,
+        "deletions": None if diff is None else diff.deleted,
+        "withheld": [*saw.withheld],
     }
 
 
@@ -243,7 +259,7 @@ def _hold_json(hold: Hold) -> Json:
         "reason": hold.reason,
         "asks": hold.asks,
         "amount": amount(hold.limit, hold.amount),
-        "evidence": hold.evidence,
+        "claim": hold.claim,
     }
 
 

@@ -5,6 +5,15 @@ how shells and test runners work (tables per ecosystem under `table/`), never si
 """
 
 from app.testruns.outcomes import Outcome, outcome_of
-from app.testruns.suites import Suite, SuiteRules, covers, may_change, suite_of
+from app.testruns.suites import Suite, SuiteRules, covers, may_change, may_restore, suite_of
 
-__all__ = ["Outcome", "Suite", "SuiteRules", "covers", "may_change", "outcome_of", "suite_of"]
+__all__ = [
+    "Outcome",
+    "Suite",
+    "SuiteRules",
+    "covers",
+    "may_change",
+    "may_restore",
+    "outcome_of",
+    "suite_of",
+]

@@ -25,6 +25,12 @@ HARMLESS: Final = word_set(
     test time times tr true type ulimit umask uname uniq unset wait wc whereis which whoami xxd"""
 )
 """Programs that change no file unless their output is sent into one."""
+_INSTALLERS: Final = word_set(
+    """apt apt-get bun bundle composer conda gem npm nvm pip pip3 pipenv pnpm poetry rbenv rustup uv
+    yarn"""
+)
+_OF_GIT: Final = word_set("add branch commit diff fetch log ls-files push rev-parse show status")
+"""What git does without changing files."""
 CD: Final = "cd "
 """Begins the selector of a run of everything in one folder, `cd web`."""
 IN: Final = "in "
@@ -97,12 +103,29 @@ def may_change(line: ShellLine, rules: SuiteRules | None = None) -> bool:
     one command line cannot pass for a repeat without a change.
     """
     rules = rules or SuiteRules()
+    return any(_may_change(command, rules) for command, _ in running(line.root))
+
+
+def may_restore(line: ShellLine, rules: SuiteRules | None = None) -> bool:
+    """Whether `line` may change files for the time of the tests alone: `git stash; pytest; git
+    stash pop`. Installers add files, and commits change none: these restore nothing."""
+    rules = rules or SuiteRules()
     return any(
-        _asked(command, rules) is None
-        and command.starts is None
-        and (command.writes or base_name(command.words[0]) not in HARMLESS)
-        for command, _ in running(line.root)
+        _may_change(command, rules) and not _only_adds(command) for command, _ in running(line.root)
     )
+
+
+def _may_change(command: SimpleCommand, rules: SuiteRules) -> bool:
+    is_other = _asked(command, rules) is None and command.starts is None
+    is_harmless = not command.writes and base_name(command.words[0]) in HARMLESS
+    return is_other and not is_harmless
+
+
+def _only_adds(command: SimpleCommand) -> bool:
+    program, *operands = command.words
+    name = base_name(program)
+    is_of_git = name == "git" and _OF_GIT.issuperset(operands[:1])
+    return not command.writes and (name in _INSTALLERS or is_of_git)
 
 
 def _selectors(asked: Asked, folder: str, root: str) -> frozenset[str]:

@@ -15,6 +15,7 @@ from app.core.rules.trust import Permission
 from app.githubbox.box import Box
 from app.githubbox.data import examples
 from app.githubbox.git import output
+from app.githubbox.http import Refused as RefusedByGitHub
 from app.githubbox.state import Json
 from app.ports import (
     CheckText,
@@ -593,6 +594,71 @@ async def test_a_pull_request_from_opening_to_merge(world: World) -> None:
     seen = await github.issue(demo, opened.number)
     assert seen is not None
     assert seen.is_pull_request
+
+
+async def test_a_draft_is_made_ready_and_a_draft_again(world: World) -> None:
+    github, demo, branch = world.github, world.demo, "squadron/bug-fix/issue-1"
+    await world.branch(branch)
+    opened = await github.open_pull_request(
+        demo, branch=branch, base="main", title="Fix", body="Seen: nothing", is_draft=True
+    )
+    assert (opened.is_draft, opened.body) == (True, "Seen: nothing")
+    merge = f"{DEMO}/pulls/{opened.number}/merge"
+    with pytest.raises(RefusedByGitHub, match="still a draft"):
+        await world.box.silently("PUT", merge, {}, "maintainer")
+    for is_draft in (False, False, True, True, False):
+        await github.set_draft(demo, opened.number, is_draft=is_draft)
+        assert (await github.pull_request(demo, opened.number)).is_draft is is_draft
+    told = await world.do("writer", "GET", f"/issues/{opened.number}/timeline")
+    assert isinstance(told, list)
+    assert [each["event"] for each in told] == [
+        "ready_for_review",
+        "convert_to_draft",
+        "ready_for_review",
+    ]
+    assert (await world.box.silently("PUT", merge, {}, "maintainer")).status == 200
+
+
+async def test_where_there_are_no_drafts_github_says_so(world: World) -> None:
+    github, demo, branch = world.github, world.demo, "squadron/bug-fix/issue-1"
+    await world.branch(branch)
+    world.box.world.repositories[demo.full_name].has_drafts = False
+    with pytest.raises(Refused, match="Draft pull requests are not supported") as refused:
+        await github.open_pull_request(
+            demo, branch=branch, base="main", title="Fix", body="", is_draft=True
+        )
+    assert refused.value.status == 422
+    opened = await github.open_pull_request(demo, branch=branch, base="main", title="F", body="")
+    with pytest.raises(Refused, match="Draft pull requests are not supported"):
+        await github.set_draft(demo, opened.number, is_draft=True)
+    assert not (await github.pull_request(demo, opened.number)).is_draft
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        ({"data": None, "errors": [{"type": "FORBIDDEN", "message": "No."}]}, Refused, "No."),
+        ({"data": None, "errors": [{"type": "FORBIDDEN"}]}, Refused, "no reason"),
+        ({"data": None}, Unreachable, "did not say"),
+    ],
+)
+async def test_a_draft_that_did_not_change_is_no_success(
+    answer: object, error: type[Exception], words: str
+) -> None:
+    """GraphQL answers 200 to what it does not do."""
+
+    def replies(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/access_tokens"):
+            return httpx.Response(201, json={"token": "t", "expires_at": "2026-03-01T13:00:00Z"})
+        if request.url.path.endswith("/graphql"):
+            return httpx.Response(200, json=answer)
+        return httpx.Response(200, json={"node_id": "PR_1"})
+
+    github = GitHubApp(
+        7, [app_key()], "https://api.github.test", TurnedClock(), httpx.MockTransport(replies)
+    )
+    with pytest.raises(error, match=words):
+        await github.set_draft(Repository("octo/demo", 2), 3, is_draft=True)
 
 
 async def test_our_open_pull_requests_are_found_by_how_their_branch_begins(world: World) -> None:

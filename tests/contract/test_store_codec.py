@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.store.codec import decode_event, encode_event
-from app.core.agents.events import AgentEvent, Failed, Kept, SuiteAsked, ToolAsked, Tripped
+from app.core.agents.events import AgentEvent, Failed, Held, Kept, SuiteAsked, ToolAsked, Tripped
 from app.core.agents.stops import Cause, Failure, Layer, Trip
 from app.core.limits import LimitName
 from tests.contract.store_support import NOON
@@ -95,6 +95,18 @@ def test_a_failure_that_was_written_as_a_trip_is_a_failure() -> None:
     failure = Failure(cause=Cause.SETUP_FAILED, at=NOON, reason=reason)
     assert decode_event(old) == Failed(at=NOON, failure=failure)
     assert decode_event(encode_event(decode_event(old))) == Failed(at=NOON, failure=failure)
+
+
+def test_what_an_agent_claims_was_written_as_evidence() -> None:
+    """Earlier versions gave its words the name of what Squadron saw itself."""
+    at = '"at":"2026-05-04T12:00:00.123456Z"'
+    old = (
+        f'{{"type":"Held",{at},"hold":{{"limit":"max_turns","observed":1.0,"maximum":2.0,'
+        f'"layer":"hook",{at},"reason":"Asked.","asks":true,"amount":3.0,"evidence":"Nearly."}}}}'
+    )
+    held = decode_event(old)
+    assert isinstance(held, Held) and held.hold.claim == "Nearly."
+    assert decode_event(encode_event(held)) == held
 
 
 def test_text_that_is_no_utf8_is_replaced() -> None:

@@ -440,6 +440,34 @@ async def test_what_cannot_be_kept_is_named(workspace: GitWorkspace, remote: Git
     assert not await workspace.remove(ORDER.agent)
 
 
+async def test_what_github_holds_is_known_by_the_fingerprint_of_the_files(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    """So a test run before the hand-over counts for just what is handed over, and for no more."""
+    directory = (await workspace.prepare(ORDER)).directory
+    write(directory, "fix.py", "x")
+    tested = await workspace.fingerprint(directory)
+    commit(directory, "noise.log", "ignored", "Committing changes no file")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert (kept.content, kept.withheld) == (tested, ())
+    write(directory, "fix.py", "y")
+    edited = await workspace.keep(ORDER, MESSAGE)
+    assert edited.content == await workspace.fingerprint(directory) != tested
+    with (directory / "huge.bin").open("wb") as file:
+        file.truncate(50_000_001)
+    os.mkfifo(directory / "pipe")
+    lacking = await workspace.keep(ORDER, MESSAGE)
+    assert (lacking.content, lacking.withheld) == (None, ("huge.bin",)), "tests may have read it"
+    (directory / "huge.bin").unlink()
+    remote.commit({"theirs.py": "x"}, "By hand", branch=BRANCH)
+    beside = await workspace.keep(ORDER, MESSAGE)
+    assert (beside.is_pushed, beside.content) == (True, None), "GitHub holds others' work too"
+    remote.on("update", "exit 1")
+    write(directory, "fix.py", "z")
+    unpushed = await workspace.keep(ORDER, MESSAGE)
+    assert (unpushed.is_pushed, unpushed.content) == (False, None)
+
+
 async def test_a_committed_gitlink_is_taken_out(workspace: GitWorkspace, remote: GitRemote) -> None:
     directory = (await workspace.prepare(ORDER)).directory
     nested = directory / "nested"

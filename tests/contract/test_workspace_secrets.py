@@ -72,6 +72,7 @@ async def test_a_file_that_holds_a_secret_is_withheld_named_and_kept(
         commit(clone)
     kept = await workspace.keep(ORDER, MESSAGE)
     assert kept.is_pushed and kept.has_changes
+    assert (kept.withheld, kept.content) == (("config.ini",), None), "this was not tested"
     assert remote.show(BRANCH, "fix.py") == "x"
     assert git(remote.bare, "ls-tree", "-r", "--name-only", BRANCH).count("config.ini") == 0
     assert FORMS[form]().strip() not in objects_on(remote)
@@ -95,7 +96,8 @@ async def test_a_secret_that_a_later_commit_took_out_is_in_no_commit_that_is_pus
     (clone / "config.ini").write_text("from the environment")
     commit(clone, "Without it")
     kept = await workspace.keep(ORDER, MESSAGE)
-    assert (kept.is_pushed, kept.problem) == (True, "")
+    assert (kept.is_pushed, kept.problem, kept.withheld) == (True, "", ())
+    assert kept.content == await workspace.fingerprint(clone)
     assert remote.show(BRANCH, "config.ini") == "from the environment"
     assert SECRET not in objects_on(remote)
 

@@ -161,11 +161,14 @@ class Life:
         content: str = "v1",
         *,
         may_change: bool = False,
+        may_restore: bool = True,
         key: str = "",
     ) -> Verdict:
         """A test run is asked for; `last_call` then names it."""
         call = self._call()
-        asked = SuiteAsked(suite=suite, fingerprint=content, may_change=may_change)
+        asked = SuiteAsked(
+            suite=suite, fingerprint=content, may_change=may_change, may_restore=may_restore
+        )
         ask = ToolAsked(
             at=self.now,
             call=call,

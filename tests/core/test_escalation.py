@@ -7,6 +7,7 @@ import pytest
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
 from app.core.agents.events import Waits
+from app.core.agents.evidence import Evidence, Known
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Cause
 from app.core.effects.retry import FAILING_SINCE
@@ -24,7 +25,7 @@ from app.core.effects.wanted import (
     unwanted,
     wanted,
 )
-from app.core.rules.plan import RoleKind
+from app.core.rules.plan import RoleKind, Tests
 from tests.core.strategies import START, agent
 
 REVIEW, WORK, CHECK, COMMENT, PULL_REQUEST, ISSUE, BRANCH, TRIAGE = EffectName
@@ -36,7 +37,7 @@ CHECKS = """
     SLEEPING  blocker  -
     SLEEPING  answer   -
     SLEEPING  review   -
-    SLEEPING  review   success  #7
+    SLEEPING  review   neutral  #7
     PAUSED    raise    action_required
     COMPLETED -        success
     ESCALATED -        failure
@@ -53,8 +54,37 @@ def test_the_check_says_what_the_table_says(row: list[str]) -> None:
     waits = None if waits_for == "-" else Waits(waits_for)
     pull_request = int(pulls[0].removeprefix("#")) if pulls else None
     one = replace(agent(State(state), waits_for=waits), pull_request=pull_request)
-    shown = check_conclusion(one)
+    shown = check_conclusion(one, None)
     assert shown == (None if conclusion == "-" else conclusion)
+
+
+SEEN = """
+    yes      yes      success
+    yes      no       action_required
+    yes      unknown  neutral
+    no       unknown  neutral
+    unknown  unknown  neutral
+"""
+"""Whether tests ran since the last edit, whether they passed, how the check of the work ends."""
+
+
+@pytest.mark.parametrize("line", SEEN.strip().splitlines(), ids=str.split)
+@pytest.mark.parametrize(
+    ("state", "pull_request", "is_merged"),
+    [(State.SLEEPING, 7, True), (State.COMPLETED, 7, False)],
+)
+def test_the_check_of_work_says_what_was_seen_of_its_tests(
+    line: str, state: State, pull_request: int, is_merged: bool
+) -> None:
+    """Also when the longest wait for a review is over, which is no merge."""
+    tests_run, tests_passed, conclusion = line.split()
+    saw = Evidence(Known(tests_run), Known(tests_passed), None, ())
+    one = replace(agent(state, waits_for=Waits.REVIEW), pull_request=pull_request)
+    assert check_conclusion(one, saw, is_merged=is_merged) == conclusion
+    unasked = replace(one, assignment=replace(one.assignment, tests=Tests.NONE))
+    assert check_conclusion(unasked, saw, is_merged=is_merged) == "success"
+    merged = replace(one, state=State.COMPLETED)
+    assert check_conclusion(merged, saw, is_merged=True) == "success"
 
 
 def test_an_escalation_begins_with_the_work_and_ends_with_the_issue() -> None:
@@ -105,7 +135,7 @@ def test_every_other_state_has_a_check_and_a_comment(state: State, waits_for: Wa
 
 def test_a_review_is_only_waited_for_in_one_state() -> None:
     assert wanted(agent(State.COMPLETED, waits_for=Waits.REVIEW)) == (WORK, CHECK, COMMENT)
-    assert check_conclusion(agent(State.ACTIVE, waits_for=Waits.REVIEW)) is None
+    assert check_conclusion(agent(State.ACTIVE, waits_for=Waits.REVIEW), None) is None
 
 
 @pytest.mark.parametrize("state", [State.COMPLETED, State.ESCALATED, State.CANCELLED])

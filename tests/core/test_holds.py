@@ -160,7 +160,7 @@ def test_an_agent_may_ask_early() -> None:
         reason="The agent asks for more tool calls.",
         asks=True,
         amount=50,
-        evidence="two of three modules are done",
+        claim="two of three modules are done",
     )
     life.happens(Held(at=START, hold=hold))
     verdict = life.asks_tool()

@@ -82,8 +82,8 @@ def test_a_review_that_github_refuses_is_no_review_that_was_submitted() -> None:
     comment = progress_comment(refused)
     assert "[ ] review submitted" in comment
     assert "What it says:\n\n> Wrong.\n\n- `a.py`, line 1: Why?" in comment
-    assert check_conclusion(shown) == "success"
-    assert check_conclusion(shown, refused.review_refused) == "failure"
+    assert check_conclusion(shown, None) == "success"
+    assert check_conclusion(shown, None, refused.review_refused) == "failure"
 
 
 def test_a_question_is_repeated_where_it_is_waited_for_and_only_so_much_of_it() -> None:
@@ -161,6 +161,8 @@ def test_the_comment_of_a_running_agent() -> None:
 - [ ] work pushed
 - [ ] pull request opened
 - [ ] finished
+
+The agent says:
 
 > Half done.
 > See `a.py`.
@@ -258,7 +260,7 @@ def test_an_escalation_without_a_trip_reads_like_any_other_state() -> None:
 
 def test_the_checks_text_has_figures_and_the_summary() -> None:
     assert check_summary(seen(row(summary="Half done."), worked())) == (
-        f"Working.\n\n> Half done.\n\n{LIMITS}\n\n"
+        f"Working.\n\nThe agent says:\n\n> Half done.\n\n{LIMITS}\n\n"
         "Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`."
     )
     assert check_summary(seen(row(), worked())) == (

@@ -33,6 +33,18 @@ def test_the_pull_request_tells_what_was_done() -> None:
         == f"""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:pull_request -->
 
+<!-- squadron:evidence -->
+What Squadron saw:
+
+- Tests run after the last edit: **unknown**.
+- Tests passed: **unknown**.
+- Changes: 1 file, +2 −3 lines.
+
+Squadron cannot tell if tests ran on just this work. So this pull request is a draft.
+<!-- /squadron:evidence -->
+
+The agent says:
+
 > Login works again.
 
 Commits:

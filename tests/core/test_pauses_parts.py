@@ -84,10 +84,10 @@ def test_words_of_the_agents_own_are_a_paragraph() -> None:
     life = begun(only(max_tool_calls=3))
     hold = Hold(
         limit=CALLS, observed=1, maximum=3, layer=Layer.HOOK, at=life.now, reason="More!",
-        evidence="Two of three are done.",
+        claim="Two of three are done.",
     )  # fmt: skip
     life.happens(Held(at=life.now, hold=hold))
-    assert paragraphs(life)[1:3] == ["In the agent's own words:", "> Two of three are done."]
+    assert paragraphs(life)[1:3] == ["The agent says:", "> Two of three are done."]
 
 
 def test_a_command_for_nobody_names_whom_there_is() -> None:

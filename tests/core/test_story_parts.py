@@ -88,18 +88,18 @@ def test_deaths_are_counted() -> None:
     assert told(life)[2].endswith(" Its process died 2 times.")
 
 
-@pytest.mark.parametrize("evidence", ["", "Two of three tests pass."])
-def test_what_an_agent_says_for_itself_is_quoted(evidence: str) -> None:
+@pytest.mark.parametrize("claim", ["", "Two of three tests pass."])
+def test_what_an_agent_says_for_itself_is_quoted(claim: str) -> None:
     life = begun()
     hold = Hold(
         limit=CALLS, observed=1, maximum=1, layer=Layer.HOOK, at=life.now, reason="Enough.",
-        evidence=evidence,
+        claim=claim,
     )  # fmt: skip
     life.happens(Held(at=life.now, hold=hold))
     said = [
         line for line in told(life, agent(State.PAUSED)) if line.startswith("It says for itself")
     ]
-    assert said == ([f"It says for itself: {evidence}"] if evidence else [])
+    assert said == ([f"It says for itself: {claim}"] if claim else [])
 
 
 @pytest.mark.parametrize(("length", "is_cut"), [(160, False), (161, True)])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.shell import parse
-from app.testruns import Suite, SuiteRules, covers, may_change, suite_of
+from app.testruns import Suite, SuiteRules, covers, may_change, may_restore, suite_of
 
 PROPERTY = settings(deadline=None, derandomize=True, max_examples=200)
 
@@ -244,6 +244,26 @@ def test_a_rule_tells_what_narrows() -> None:
 )
 def test_a_line_may_change_something_besides_running_tests(command: str, expected: bool) -> None:
     assert may_change(parse(command, pipefail=True)) is expected
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("pytest -q", False),
+        ("pip install -e . && pytest", False),
+        ("npm ci; npm test", False),
+        ("git add -A && git commit -qm x; pytest", False),
+        ("git status; git diff --stat; pytest", False),
+        ("git stash; pytest; git stash pop", True),
+        ("git -C . add x && pytest", True),
+        ("git status > a.py; pytest", True),
+        ("sed -i s/a/b/ a.py && pytest && sed -i s/b/a/ a.py", True),
+        ("python swap.py; pytest", True),
+        ("pip install x > a.py && pytest", True),
+    ],
+)
+def test_a_line_may_change_something_for_the_tests_alone(command: str, expected: bool) -> None:
+    assert may_restore(parse(command, pipefail=True)) is expected
 
 
 def test_what_a_repository_adds_changes_nothing_either() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from app.githubbox.graphql import READY
 from app.scripted.script import Answer, ComputedStep, Script, Step
 
 REPOSITORY = "octo/demo"
@@ -78,6 +79,12 @@ class People(ABC):
     @abstractmethod
     def does(self, login: str, method: str, path: str, content: Any = None) -> Any:
         """One REST call in a person's name, which GitHub has to allow; the answer."""
+
+    def makes_ready(self, pull_request: str, by: str = "maria") -> None:
+        """Somebody says that a draft, by its path in REST, is ready for review."""
+        node = self.does(by, "GET", pull_request)["node_id"]
+        answer = self.does(by, "POST", "/graphql", {"query": READY, "variables": {"id": node}})
+        assert "errors" not in answer, answer
 
     @abstractmethod
     def scripted(self, script: Script) -> None:

@@ -83,9 +83,11 @@ class Squad(People):
         return task
 
     def merge(self, task: Task, by: str = "maria") -> None:
-        """Somebody merges the agent's pull request."""
-        number = self.until_handed_over(task).pull_request
-        self.github.does(by, "PUT", f"/repos/{task.repository}/pulls/{number}/merge", {})
+        """Somebody merges the agent's pull request; a draft is made ready for it before."""
+        path = f"/repos/{task.repository}/pulls/{self.until_handed_over(task).pull_request}"
+        if self.github.sees(path)["draft"]:
+            self.makes_ready(path, by)
+        self.github.does(by, "PUT", f"{path}/merge", {})
 
     def _push(self, files: Mapping[str, str], branch: str, by: str, repository: str) -> str:
         clone = self.github.clone(repository, by)
@@ -136,15 +138,15 @@ class Squad(People):
         return until(look, f"{task} is {wanted}", failing=self.check_alive)
 
     def until_handed_over(self, task: Task) -> Agent:
-        """The agent, once its pull request is open, its check is a success, and our comment is
-        there; what that says may follow later, for it is not edited too often."""
+        """The agent, once its pull request is open, its check says what was seen of its tests, and
+        our comment is there; what that says may follow later, for it is not edited too often."""
         self.until(task, State.SLEEPING, Waits.REVIEW)
         until(
             lambda: self.agent(task).pull_request,
             f"a pull request of {task}",
             failing=self.check_alive,
         )
-        self.until_check(task, "success")
+        self.until_check(task, "success", "neutral", "action_required")
         until(lambda: self.comments(task), f"a comment on {task}", failing=self.check_alive)
         return self.agent(task)
 
@@ -190,14 +192,16 @@ class Squad(People):
             ref = agents[-1].sha  # the branch of merged work is deleted
         return self.github.checks(task.repository, ref or task.branch, task.role)
 
-    def until_check(self, task: Task, conclusion: str) -> list[Any]:
-        """The check runs on the head of the branch, once the newest says so: that one counts."""
+    def until_check(self, task: Task, *conclusions: str) -> list[Any]:
+        """The check runs on the head of the branch, once the newest says one of these: that one
+        counts."""
 
         def look() -> list[Any]:
             checks = self.checks(task)
-            return checks if checks and checks[0]["conclusion"] == conclusion else []
+            return checks if checks and checks[0]["conclusion"] in conclusions else []
 
-        return until(look, f"{task}: the check says {conclusion}", failing=self.check_alive)
+        said = " or ".join(conclusions)
+        return until(look, f"{task}: the check says {said}", failing=self.check_alive)
 
     def until_titled(self, task: Task, title: str) -> Any:
         """The newest check run on the head of the branch, once its title begins so."""

@@ -116,8 +116,7 @@ class TwinWorkspace:
 
     async def fingerprint(self, directory: Path) -> str:
         self._asked(f"fingerprint {directory.parent.name}")
-        files = self.clone_at(directory).files()
-        return hashlib.sha1(repr(sorted(files.items())).encode()).hexdigest()
+        return _identity(self.clone_at(directory))
 
     async def keep(self, order: CheckoutOrder, message: str) -> KeptWork:
         clone = self._clones.get(order.agent)
@@ -137,6 +136,7 @@ class TwinWorkspace:
         _, conflicts = git.merged(base, git.files(default), git.files(clone.head))
         own = [each for each in reversed(git.since(clone.head, default)) if len(each.parents) < 2]
         changed = [one for one in own if self._changes(git, one.sha, one.parents[0])]
+        holds = clone.files() == dict(git.files(clone.head))
         return KeptWork(
             sha=clone.head,
             is_pushed=not problem,
@@ -148,6 +148,7 @@ class TwinWorkspace:
             conflicts=conflicts,
             diverged=diverged,
             was_told=diverged and clone.told == git.head(order.branch),
+            content=_identity(clone) if not problem and holds else None,
         )
 
     async def news(self, order: CheckoutOrder, since_sha: str) -> str:
@@ -328,3 +329,7 @@ def _printed(path: str, status: str, patch: str | None) -> str:
     mode = {"added": "new file mode 100644\n", "removed": "deleted file mode 100644\n"}
     head = f"diff --git a/{path} b/{path}\n{mode.get(status, '')}--- {old}\n+++ {new}\n"
     return f"{head}{patch or ''}\n"
+
+
+def _identity(clone: Clone) -> str:
+    return hashlib.sha1(repr(sorted(clone.files().items())).encode()).hexdigest()

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from pydantic import SecretStr
 
-from app.adapters.github import edits, reading
+from app.adapters.github import drafts, edits, reading
 from app.adapters.github.at import At
 from app.adapters.github.call import OLDEST_FIRST, Call, Query
 from app.adapters.github.checks import Checks
@@ -270,6 +270,13 @@ class GitHubApp(Checks, PullRequests):
         scope = Scope(repository.installation_id, repository.full_name, "effects")
         question = edits.call(self._api_url, repository, number)
         return edits.read((await self._connection.send(question, scope)).body)
+
+    async def set_draft(self, repository: Repository, number: int, *, is_draft: bool) -> None:
+        pull = await self._at(repository).get("pulls", number)
+        node = reading.needed_text(pull, "node_id")
+        scope = Scope(repository.installation_id, repository.full_name, "effects")
+        change = drafts.call(self._api_url, node, is_draft=is_draft)
+        drafts.check((await self._connection.send(change, scope)).body)
 
     async def add_labels(self, repository: Repository, number: int, labels: Sequence[str]) -> None:
         await self._at(repository).post("issues", number, "labels", body={"labels": [*labels]})

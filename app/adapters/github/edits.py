@@ -2,10 +2,10 @@
 
 from datetime import datetime
 from typing import Final
-from urllib.parse import urlsplit
 
 from app.adapters.github import reading
 from app.adapters.github.call import Call
+from app.adapters.github.graphql import graphql
 from app.ports import Edit, Repository, Unreachable
 
 _QUERY: Final = """\
@@ -31,13 +31,9 @@ _FOUND: Final = ("data", "repository", "issueOrPullRequest")
 
 
 def call(api_url: str, repository: Repository, number: int) -> Call:
-    """The question. An Enterprise Server's GraphQL lies beside its REST, not below it."""
+    """The question."""
     owner, _, name = repository.full_name.partition("/")
-    parts = urlsplit(api_url)
-    is_enterprise = parts.path.rstrip("/") == "/api/v3"
-    path = f"{parts.scheme}://{parts.netloc}/api/graphql" if is_enterprise else "/graphql"
-    variables = {"owner": owner, "name": name, "number": number}
-    return Call("POST", path, body={"query": _QUERY, "variables": variables})
+    return graphql(api_url, _QUERY, {"owner": owner, "name": name, "number": number})
 
 
 def read(answer: object) -> list[Edit]:

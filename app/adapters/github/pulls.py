@@ -101,7 +101,15 @@ class PullRequests(Part):
         ]
 
     async def open_pull_request(
-        self, repository: Repository, *, branch: str, base: str, title: str, body: str
+        self,
+        repository: Repository,
+        *,
+        branch: str,
+        base: str,
+        title: str,
+        body: str,
+        is_draft: bool = False,
     ) -> PullRequest:
-        document = {"title": title, "body": body, "head": branch, "base": base}
+        document: dict[str, object] = {"title": title, "body": body, "head": branch, "base": base}
+        document |= {"draft": True} if is_draft else {}
         return reading.pull_request(await self._at(repository).post("pulls", body=document))

@@ -295,6 +295,8 @@ def pull_request(document: object) -> PullRequest:
         closed_at=None
         if dig(document, "closed_at") is None
         else needed_instant(document, "closed_at"),
+        is_draft=dig(document, "draft") is True,
+        body=text(document, "body") or "",
     )
 
 

@@ -24,7 +24,7 @@ from app.ports import (
     SessionOrder,
 )
 
-MOST_EVIDENCE_CHARACTERS = 4_000
+MOST_CLAIM_CHARACTERS = 4_000
 
 ASKABLE: Final = tuple(
     name for name, info in CATALOGUE.items() if Action.REQUEST_INCREASE in info.actions
@@ -90,7 +90,7 @@ class RequestIncrease(Args):
     )
     evidence: str = Field(
         min_length=1,
-        max_length=MOST_EVIDENCE_CHARACTERS,
+        max_length=MOST_CLAIM_CHARACTERS,
         description="What you have achieved and what you need more for, for people.",
     )
 

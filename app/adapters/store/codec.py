@@ -50,6 +50,9 @@ def decode_event(text: str) -> AgentEvent:
     fields = from_json(text)
     if fields["type"] == "Tripped" and _is_failure(fields["trip"]):
         fields = {"type": "Failed", "at": fields["at"], "failure": _as_failure(fields["trip"])}
+    if fields["type"] == "Held" and "evidence" in fields["hold"]:  # what is a claim now
+        hold = {**fields["hold"], "claim": fields["hold"]["evidence"]}
+        fields = {**fields, "hold": hold}
     return _EVENTS[fields["type"]].validate_python(fields)
 
 

@@ -28,6 +28,7 @@ from app.core.text.redact import Redactor
 from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, Processes, WorkspaceFailed
 
 MOST_COMMITS: Final = 50
+MOST_WITHHELD: Final = 50
 MOST_SUBJECT_CHARACTERS: Final = 200
 MOST_CHANGE_BYTES: Final = 2_000_000
 """Of what a reviewer is shown of a change; the files themselves are there whole."""
@@ -277,6 +278,9 @@ class GitWorkspace:
         )
         diff = await diff_size(git, directory, base, published.sha)
         _, conflicts = await merged_tree(git, directory, default, published.sha)
+        withheld = (*taken.left_out, *published.withheld)
+        is_just_that = await handover.tree_of(published.sha) == taken.tree and not withheld
+        is_there = published.is_pushed and is_just_that
         return KeptWork(
             sha=published.sha,
             is_pushed=published.is_pushed,
@@ -290,4 +294,6 @@ class GitWorkspace:
             conflicts=tuple(map(self._redact, conflicts[:MOST_COMMITS])),
             diverged=published.diverged,
             was_told=published.was_told,
+            content=await handover.fingerprint() if is_there else None,
+            withheld=tuple(map(self._redact, withheld[:MOST_WITHHELD])),
         )

@@ -38,7 +38,11 @@ class Taken:
     """A commit that holds the work, and what it could not hold."""
 
     sha: str
+    tree: str
+    """Of the workspace's files."""
     problems: tuple[str, ...]
+    left_out: tuple[str, ...]
+    """Paths of the workspace that it does not hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,8 @@ class Handover:
             sha = await self.commit(order, message, content.staged.tree, *parents)
         if sha != kept:
             await self.note(kept=sha)
-        return Taken(sha, content.problems)
+        left_out = tuple(item.path for item in content.staged.left_out)
+        return Taken(sha, content.staged.tree, content.problems, left_out)
 
     async def is_all_pushed(self) -> bool:
         """Whether the branch on GitHub, when last read back, held all that the workspace holds."""

@@ -29,6 +29,8 @@ class Published:
     is_away: bool = False
     diverged: bool = False
     was_told: bool = False
+    withheld: tuple[str, ...] = ()
+    """Paths whose changes were not pushed."""
 
 
 class _Diverged(WorkspaceFailed):
@@ -170,7 +172,8 @@ class Publication:
             )
         published = await self._push(lesser, there)
         await self.handover.note(lesser=lesser)
-        return Published(published.sha, published.is_pushed, problem)
+        withheld = tuple(path.decode(errors="replace") for path in sorted(refused.paths))
+        return Published(published.sha, published.is_pushed, problem, withheld=withheld)
 
     def _where(self, sha: str) -> str:
         return f"To get it: `git fetch {self.handover.place.handover} {sha}`."

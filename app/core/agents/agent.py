@@ -12,7 +12,7 @@ from app.core.agents.events import Waits
 from app.core.agents.lifecycle import FINAL, State
 from app.core.agents.stops import Failure, StopReason, Trip
 from app.core.limits import Limits
-from app.core.rules.plan import EscalationRules, RoleKind, RuntimeName
+from app.core.rules.plan import EscalationRules, RoleKind, RuntimeName, Tests
 from app.testruns import SuiteRules
 
 _ID: Final = re.compile(
@@ -81,6 +81,7 @@ class Assignment:
     setup_script: str = ""
     """Of the repository, from the default branch: runs after `setup`, for bash. Empty: none."""
     runtime: RuntimeName = "embedded"
+    tests: Tests = Tests.EXPECTED
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,6 +183,8 @@ class SuiteAsked:
     """Identifies the content of the workspace, untracked files included."""
     may_change: bool = False
     """The same command line may change files before the tests run (`sed -i … && pytest`)."""
+    may_restore: bool = True
+    """And may change them back (`git stash; pytest; git stash pop`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -442,6 +444,11 @@ class Kept:
     """None: not measured."""
     away: bool = False
     """Whether it was not pushed since GitHub did not answer."""
+    content: str | None = None
+    """Identifies the files of the workspace, as `SuiteAsked.fingerprint` does, where GitHub holds
+    just these; None: it holds others, or none."""
+    withheld: tuple[str, ...] = ()
+    """Paths in the workspace that were not pushed, as people read them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -85,5 +85,5 @@ class Hold:
     """Whether more is asked for (`request_increase`); else it waits to be resumed."""
     amount: float | None = None
     """How much more is asked for; None: the limit's own amount once more."""
-    evidence: str = ""
+    claim: str = ""
     """What the agent says for itself when it asks early."""

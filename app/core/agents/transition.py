@@ -312,6 +312,8 @@ def taken_out(kept: KeptWork, at: datetime) -> Kept:
         commits=kept.commits,
         diff=kept.diff,
         away=kept.is_away,
+        content=kept.content,
+        withheld=kept.withheld,
     )
 
 

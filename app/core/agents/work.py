@@ -233,6 +233,11 @@ class KeptWork:
     """Whether others pushed what could not be merged with the work, which is not pushed then."""
     was_told: bool = False
     """Whether the agent knew of just that when it was prepared for this work."""
+    content: str | None = None
+    """`Workspace.fingerprint` of the workspace, where GitHub holds just that; None: it holds other
+    files, or none."""
+    withheld: tuple[str, ...] = ()
+    """Paths in the workspace that were not pushed, as people read them, at most 50."""
 
     @property
     def verified(self) -> str | None:

@@ -7,10 +7,11 @@ from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
 from app.core.agents.events import Waits
+from app.core.agents.evidence import Evidence, Known
 from app.core.agents.lifecycle import State
 from app.core.effects.check_run import Conclusion
 from app.core.effects.retry import failing_since
-from app.core.rules.plan import RoleKind
+from app.core.rules.plan import RoleKind, Tests
 
 NEEDS_HUMAN: Final = "needs-human"
 """The label that every escalation issue has, whatever the configuration adds: we find it by it."""
@@ -97,25 +98,46 @@ def in_turn(agent: Agent, effects: Mapping[EffectName, Effect]) -> tuple[EffectN
     return tuple(sorted(names, key=lambda name: has_failed(name) and name not in needed))
 
 
-def check_conclusion(agent: Agent, review_refused: str = "") -> Conclusion | None:
-    """What the check says in each state (EXAMPLES, "Checks"); None: in progress.
+def check_conclusion(
+    agent: Agent,
+    saw: Evidence | None,
+    review_refused: str = "",
+    *,
+    is_merged: bool = True,
+) -> Conclusion | None:
+    """What the check says in each state (EXAMPLES, "Checks"); None: in progress. `saw`: of the
+    agent's work; `is_merged`: of one that is COMPLETED with a pull request.
 
     A review that GitHub does not take is a failure: where the check is required, neutral would
     let through what nobody can see to have been reviewed.
     """
     match agent.state:
         case State.SLEEPING if agent.is_under_review:
-            return "success"
+            return conclusion_of_work(agent, saw)
         case State.QUEUED | State.ACTIVE | State.SLEEPING | State.STOPPING:
             return None
         case State.PAUSED:
             return "action_required"
+        case State.COMPLETED if agent.pull_request is not None and not is_merged:
+            return conclusion_of_work(agent, saw)
         case State.COMPLETED:
             return "failure" if review_refused else "success"
         case State.ESCALATED:
             return "failure"
         case State.CANCELLED:
             return "cancelled"
+
+
+def conclusion_of_work(agent: Agent, saw: Evidence | None) -> Conclusion:
+    """What the check of work that is handed over says. Green means seen (promise 13); red only
+    what was seen, for GitHub lets neutral pass where a check is required."""
+    if agent.assignment.tests is Tests.NONE:
+        return "success"
+    if saw is None:
+        return "neutral"
+    if saw.tests_passed is Known.NO:
+        return "action_required"
+    return "success" if saw.is_tested else "neutral"
 
 
 OURS: Final = "<!-- squadron:"

@@ -48,6 +48,17 @@ class Layer(StrEnum):
     AGENT_FILE = "agent file"
 
 
+class Tests(StrEnum):
+    """What of its work's tests a role's check needs to be green."""
+
+    __test__ = False
+
+    EXPECTED = "expected"
+    """They ran since the last edit, and passed."""
+    NONE = "none"
+    """Nothing: it changes no code."""
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """The layer a limit's value came from, and the ceiling that capped it, if one did."""
@@ -80,6 +91,7 @@ class RolePlan:
     kind: RoleKind = RoleKind.WORK
     may_label: tuple[str, ...] = ()
     """Labels that agents of a TRIAGE role may set themselves; all others they only propose."""
+    tests: Tests = Tests.EXPECTED
 
     @property
     def is_unbounded(self) -> bool:

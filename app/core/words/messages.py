@@ -17,7 +17,15 @@ from app.core.effects.review import unposted
 from app.core.effects.triage import proposal_lines
 from app.core.effects.wanted import escalation_marker, marker
 from app.core.rules.plan import ConfigProblem, RoleKind
-from app.core.text.markdown import MOST_TEXT, MOST_TITLE, cut, defused, in_one_line, quoted, said
+from app.core.text.markdown import MOST_TEXT, MOST_TITLE, cut, defused, in_one_line, said
+from app.core.words.evidence import (
+    EVIDENCE_BEGINS,
+    EVIDENCE_ENDS,
+    claim_section,
+    evidence_section,
+    is_to_be_doubted,
+    tests_sentence,
+)
 from app.core.words.pauses import diff_words, passed_lines, pause_section
 from app.core.words.refusals import held_words
 from app.core.words.report import Report
@@ -132,6 +140,7 @@ def progress_comment(report: Report) -> str:
         what = "Circuit breaker" if agent.trip is not None else "Stopped"
         parts += [
             f"[squadron:{agent.id.role}] ⚠️ {what}: {in_one_line(agent.stop.reason)}",
+            _evidence_at_rest(report),
             f"Progress: {said(agent.summary) or 'no summary provided'}",
             work_sentence(report),
         ]
@@ -140,8 +149,8 @@ def progress_comment(report: Report) -> str:
         parts.append(_checklist(report))
         if _is_review_completed(agent):
             parts.append(_unposted_review(report))
-        elif agent.summary:
-            parts.append(quoted(agent.summary))
+        else:
+            parts += [_evidence_at_rest(report), claim_section(agent.summary)]
         parts.append(work_sentence(report))
         parts += [proposal_lines(agent, each) for each in report.proposed]
     parts += [
@@ -154,6 +163,12 @@ def progress_comment(report: Report) -> str:
         f"{f', successor of `{agent.predecessor}`' if agent.predecessor else ''}.</sub>",
     ]
     return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
+
+
+def _evidence_at_rest(report: Report) -> str:
+    """What Squadron saw, once the agent has handed its work over, or is done."""
+    is_over = report.agent.is_under_review or report.agent.is_final
+    return evidence_section(report) if is_over else ""
 
 
 def _checklist(report: Report) -> str:
@@ -212,7 +227,10 @@ def check_name(role: str) -> str:
 
 def check_title(report: Report) -> str:
     """The check's headline."""
-    return cut(state_sentence(report), MOST_TITLE)
+    words = [state_sentence(report)]
+    if report.agent.is_under_review:
+        words.append(tests_sentence(report))
+    return cut(" ".join(filter(None, words)), MOST_TITLE)
 
 
 def check_summary(report: Report) -> str:
@@ -225,8 +243,7 @@ def check_summary(report: Report) -> str:
         limits_table(report),
         work_sentence(report),
     ]
-    if agent.summary:
-        parts.insert(1, quoted(agent.summary))
+    parts[1:1] = [_evidence_at_rest(report), claim_section(agent.summary)]
     return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
 
 
@@ -349,14 +366,25 @@ def pull_request_title(agent: Agent) -> str:
     return cut(title or f"Work on #{agent.id.issue}", MOST_TITLE)
 
 
-def pull_request_body(report: Report) -> str:
-    """What was done; merging it closes the issue."""
+def pull_request_evidence(report: Report, *, has_drafts: bool) -> str:
+    """The part of a pull request's text that is kept up to date: what Squadron saw of the work."""
+    parts = [evidence_section(report)]
+    if is_to_be_doubted(report):
+        kind = "a draft" if has_drafts else "no draft only since this repository has none"
+        parts.append(f"{tests_sentence(report)} So this pull request is {kind}.")
+    shown = "\n\n".join(part for part in parts if part)
+    return f"{EVIDENCE_BEGINS}\n{shown}\n{EVIDENCE_ENDS}"
+
+
+def pull_request_body(report: Report, *, has_drafts: bool = True) -> str:
+    """What Squadron saw, what the agent says, and what was done; merging it closes the issue."""
     agent = report.agent
     commits = report.kept.commits if report.kept is not None else ()
     done = "\n".join(f"- {in_one_line(cut(subject, 200))}" for subject in commits)
     parts = [
         marker(agent.id, EffectName.PULL_REQUEST),
-        quoted(agent.summary),
+        pull_request_evidence(report, has_drafts=has_drafts),
+        claim_section(agent.summary),
         f"Commits:\n\n{done}" if done else "",
         _test_lines(report),
         f"Fixes #{agent.id.issue}",

@@ -38,7 +38,7 @@ def pause_section(report: Report) -> str:
         part
         for part in (
             _wish(report, hold),
-            f"In the agent's own words:\n\n{quoted(hold.evidence)}" if hold.evidence else "",
+            f"The agent says:\n\n{quoted(hold.claim)}" if hold.claim else "",
             progress_lines(report),
             _ways_on(report, hold),
             f"Unless somebody answers, it is stopped for good at {_end_of_pause(agent)}"

@@ -29,10 +29,12 @@ from app.core.agents.events import (
     Waits,
     Warned,
 )
+from app.core.agents.evidence import Evidence, evidence
 from app.core.agents.lifecycle import State
 from app.core.agents.queueing import QueuePlace
 from app.core.agents.stops import Hold
 from app.core.breaker.verdict import LimitUse, usage
+from app.core.rules.plan import RoleKind
 from app.testruns import Outcome
 
 _HELD_UP: Final = (Waits.ROOM, Waits.PROVIDER, Waits.GIT)
@@ -107,8 +109,16 @@ class Report:
     """What it lacks while it is QUEUED."""
     queue: QueuePlace | None = None
     """Where it stands while it waits for a worker."""
+    evidence: Evidence | None = None
+    """What Squadron saw of the work; None: nothing of it was pushed yet, or the role does none."""
     review_refused: str = ""
     """Why GitHub does not take its review; empty: it did, or was not asked yet."""
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether an agent that is COMPLETED ended by something that happened on GitHub, rather
+        than since nobody reviewed its work for long."""
+        return self.finished is not None and self.finished.since is not None
 
 
 def report(
@@ -149,6 +159,7 @@ def report(
         trigger=created[0].trigger if created else "",
         brake=braked(log) if agent.state is State.QUEUED else None,
         queue=queue,
+        evidence=evidence(log, counters) if agent.assignment.kind is RoleKind.WORK else None,
         held_up=_held_up(log) if agent.waits_for in _HELD_UP else None,
     )
 

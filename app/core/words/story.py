@@ -124,8 +124,8 @@ class _Story:
         if self._report.hold is not None:
             hold = self._report.hold
             yield f"Paused at {self._clock(hold.at)}: {quoted(hold.reason)}"
-            if hold.evidence:
-                yield f"It says for itself: {quoted(hold.evidence)}"
+            if hold.claim:
+                yield f"It says for itself: {quoted(hold.claim)}"
 
     def refused_hosts(self) -> Iterator[str]:
         """Whom its setup asked for and did not reach, added up over all attempts."""

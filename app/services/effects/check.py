@@ -42,7 +42,9 @@ async def write_check(github: GitHub, view: Report, effect: Effect, now: datetim
     if agent.sha is None:
         return effect
     text = CheckText(
-        conclusion=check_conclusion(agent, view.review_refused),
+        conclusion=check_conclusion(
+            agent, view.evidence, view.review_refused, is_merged=view.is_merged
+        ),
         title=messages.check_title(view),
         summary=messages.check_summary(view),
         buttons=buttons(agent, view.counters),

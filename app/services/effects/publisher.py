@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
-from app.core.agents.events import HandedOver, Kept
+from app.core.agents.events import Kept
 from app.core.agents.lifecycle import State
 from app.core.agents.transition import taken_out
 from app.core.effects.retry import FAILING_SINCE, GiveUp, RetryAt, after, ask_again
@@ -36,7 +36,6 @@ from app.ports import (
     Paced,
     Posted,
     Publish,
-    PullRequest,
     Refused,
     Repository,
     Unreachable,
@@ -52,6 +51,7 @@ from app.services.effects.outcome import (
     done,
     refusals_of,
 )
+from app.services.effects.pull_request import write_pull_request
 from app.services.effects.review import posted_review
 from app.services.effects.triage import write_proposals
 from app.services.failures import failure_of
@@ -149,7 +149,8 @@ class Publisher:
             case EffectName.COMMENT:
                 return await self._comment(view, effect, now)
             case EffectName.PULL_REQUEST:
-                return await self._pull_request(view, effect, now)
+                github = self._github(view.agent)
+                return await write_pull_request(self._world, github, view, effect, now)
             case EffectName.ISSUE:
                 return await self._issue(view, effect, now)
             case EffectName.BRANCH:
@@ -226,36 +227,6 @@ class Publisher:
         due += EDITS_WINDOW
         await self._again(agent, due, now, f"edit:{due.timestamp():.0f}")
         return replace(effect, state=EffectState.WANTED, attempts=0, due_at=due)
-
-    async def _pull_request(self, view: Report, effect: Effect, now: datetime) -> Effect:
-        """The open pull request of the agent's branch."""
-        agent, github = view.agent, self._github(view.agent)
-        if agent.pull_request is not None:
-            return effect
-        repository = repository_of(agent)
-        pull = await self._own_pull_request(agent)
-        if pull is None:
-            try:
-                pull = await github.open_pull_request(
-                    repository,
-                    branch=agent.branch,
-                    base=agent.default_branch,
-                    title=messages.pull_request_title(agent),
-                    body=messages.pull_request_body(view),
-                )
-            except Refused:  # one that was in flight when a process died may have landed now
-                pull = await self._own_pull_request(agent)
-                if pull is None:
-                    raise
-        told = HandedOver(at=now, pull_request=pull.number)
-        await self._world.store.note_handed_over(agent, told)
-        return done(effect, Posted(pull.number, pull.url, ""), str(pull.number), now)
-
-    async def _own_pull_request(self, agent: Agent) -> PullRequest | None:
-        pulls = await self._world.github.pull_requests(repository_of(agent), agent.branch)
-        return next(
-            (pull for pull in pulls if pull.is_open or _was_merged_at(pull, agent.sha)), None
-        )
 
     async def _branch(self, view: Report, effect: Effect, now: datetime) -> Effect:
         """The branch of merged work goes; looked at once."""
@@ -399,8 +370,3 @@ def _not_pushed(problem: str, *, is_away: bool) -> GitHubFailed:
 def _refusal(review: Effect | None) -> str:
     """Why GitHub does not take a review."""
     return review.error if review is not None and review.state is EffectState.REFUSED else ""
-
-
-def _was_merged_at(pull: PullRequest, sha: str | None) -> bool:
-    """Whether somebody merged this very work before the number of the request was noted."""
-    return pull.is_merged and pull.head_sha == sha

@@ -52,7 +52,7 @@ from app.ports import (
 )
 from app.services.moves import limit_log as limitlog
 from app.services.world import World, clock_lead
-from app.testruns import Outcome, Suite, may_change, outcome_of, suite_of
+from app.testruns import Outcome, Suite, may_change, may_restore, outcome_of, suite_of
 from app.testruns.shell_line import SHELL_TOOLS
 from app.testruns.waiting import is_waiting
 
@@ -85,6 +85,8 @@ class _Read:
     """It only waits."""
     may_change: bool
     """It may change files before its tests run."""
+    may_restore: bool
+    """And may change them back."""
 
 
 class Superseded(Exception):
@@ -444,7 +446,10 @@ class BreakerGate:
         if read.suite is None:
             return None, read.waits
         asked = SuiteAsked(
-            suite=read.suite, fingerprint=await self._fingerprint(), may_change=read.may_change
+            suite=read.suite,
+            fingerprint=await self._fingerprint(),
+            may_change=read.may_change,
+            may_restore=read.may_restore,
         )
         return asked, False
 
@@ -453,8 +458,13 @@ class BreakerGate:
         line, rules = self._parse(command), self._agent.assignment.suites
         suite = suite_of(line, rules, str(self._directory or ""))
         if suite is None:
-            return _Read(None, waits=is_waiting(line), may_change=False)
-        return _Read(suite, waits=False, may_change=may_change(line, rules))
+            return _Read(None, waits=is_waiting(line), may_change=False, may_restore=False)
+        return _Read(
+            suite,
+            waits=False,
+            may_change=may_change(line, rules),
+            may_restore=may_restore(line, rules),
+        )
 
     async def _fingerprint(self) -> str:
         """Without a fingerprint the workspace counts as changed: never in the agent's favour."""

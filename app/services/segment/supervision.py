@@ -60,7 +60,7 @@ TICK_SECONDS: Final = 5.0
 """How much active time a `kill -9` can make forgotten, at most."""
 PROGRESS_SECONDS: Final = 60.0
 MODEL_CALLS_FOR_A_SUMMARY: Final = 3
-MOST_EVIDENCE_CHARACTERS: Final = 4_000
+MOST_CLAIM_CHARACTERS: Final = 4_000
 
 log = logging.getLogger("squadron.agents")
 
@@ -291,7 +291,7 @@ class Stretch:
             reason=f"The agent asks for more of {asked.limit}: it used {figures}.",
             asks=True,
             amount=asked.amount,
-            evidence=asked.evidence[:MOST_EVIDENCE_CHARACTERS],
+            claim=asked.evidence[:MOST_CLAIM_CHARACTERS],
         )
 
     def _uses(self) -> Sequence[LimitUse]:

@@ -118,4 +118,5 @@ def assignment_of(
         # Who reviews reads: nothing of a stranger's pull request runs unless the role says so.
         setup_script=plan.setup_script if chosen.kind is RoleKind.WORK else "",
         runtime=chosen.runtime,
+        tests=chosen.tests,
     )

@@ -1,0 +1,79 @@
+"""What Squadron saw of an agent's work, for people: it stands above what the agent says. Pure."""
+
+from typing import Final
+
+from app.core.agents.evidence import Evidence, Known
+from app.core.effects.wanted import conclusion_of_work
+from app.core.rules.plan import Tests
+from app.core.text.markdown import in_one_line, quoted
+from app.core.words.pauses import diff_words
+from app.core.words.report import Report
+
+EVIDENCE_BEGINS: Final = "<!-- squadron:evidence -->"
+EVIDENCE_ENDS: Final = "<!-- /squadron:evidence -->"
+"""The marks around what Squadron saw in the text of a pull request: there it is kept up to date."""
+MOST_WITHHELD_NAMED: Final = 10
+_TICK: Final = "`"
+_MARK: Final = "'"
+
+
+def tests_sentence(report: Report) -> str:
+    """What Squadron saw of the tests; empty: the work has not come to GitHub yet."""
+    if report.agent.assignment.tests is Tests.NONE:
+        return "This role changes no code, so Squadron expects no tests (`tests: none`)."
+    saw = report.evidence
+    if saw is None:
+        return ""
+    match saw.tests_run, saw.tests_passed:
+        case Known.YES, Known.YES:
+            return "Squadron saw the tests run after the last edit, and they passed."
+        case Known.YES, Known.NO:
+            return "Squadron saw tests fail after the last edit."
+        case Known.YES, _:
+            return "Squadron saw tests run after the last edit, and cannot tell if they passed."
+        case Known.NO, _:
+            return "Squadron saw no tests run after the last edit."
+        case _:
+            return "Squadron cannot tell if tests ran on just this work."
+
+
+def evidence_section(report: Report) -> str:
+    """What Squadron saw, as a list; empty: the work has not come to GitHub yet."""
+    saw = report.evidence
+    if saw is None:
+        return ""
+    lines = [
+        f"Tests run after the last edit: **{saw.tests_run}**.",
+        f"Tests passed: **{saw.tests_passed}**.",
+        f"Changes: {diff_words(saw.diff)}.",
+    ]
+    if report.agent.assignment.tests is Tests.NONE:
+        lines[:2] = [tests_sentence(report)]
+    if saw.withheld:
+        lines.append(f"Not pushed: {_paths(saw)}.")
+    return "\n".join(["What Squadron saw:", "", *(f"- {line}" for line in lines)])
+
+
+def with_evidence(body: str, block: str) -> str:
+    """The text of a pull request with this block in place of the one in it; the text as it is, if
+    people have taken that out."""
+    before, begins, rest = body.partition(EVIDENCE_BEGINS)
+    _, ends, after = rest.partition(EVIDENCE_ENDS)
+    return f"{before}{block}{after}" if begins and ends else body
+
+
+def claim_section(summary: str) -> str:
+    """What the agent says, marked as its words; empty: it says nothing."""
+    return f"The agent says:\n\n{quoted(summary)}" if summary else ""
+
+
+def is_to_be_doubted(report: Report) -> bool:
+    """Whether work that is handed over is not known to be sound: its check is not green."""
+    return conclusion_of_work(report.agent, report.evidence) != "success"
+
+
+def _paths(saw: Evidence) -> str:
+    named = [f"`{in_one_line(path).replace(_TICK, _MARK)}`" for path in saw.withheld]
+    more = len(named) - MOST_WITHHELD_NAMED
+    others = [f"{more} more"] if more > 0 else []
+    return ", ".join([*named[:MOST_WITHHELD_NAMED], *others])
