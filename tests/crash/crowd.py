@@ -18,13 +18,14 @@ from tests.support.steps import commits, completes, is_blocked, runs, says, writ
 
 PERSON = "maria"
 ROLES: Mapping[str, Mapping[str, Any]] = {
-    "builder": {},
+    "builder": {"tests": "none"},
     "reader": {},
     "waiter": {},
     "asker": {},
     "dropped": {},
     "prepared": {
-        "setup": ["test ! -e half.txt && touch half.txt && sleep 1 && mv half.txt setup.txt"]
+        "tests": "none",
+        "setup": ["test ! -e half.txt && touch half.txt && sleep 1 && mv half.txt setup.txt"],
     },
     "runaway": {"max_tool_calls": 3, "summary_wait": 5},
     "racer": {"max_iterations": 1, "summary_wait": 5},

@@ -36,10 +36,10 @@ def away(team: Squad, path: str) -> Iterator[None]:
 
 
 def is_handed_over(team: Squad, task: Task) -> None:
-    """With a pull request and a green check of what was pushed."""
+    """With a pull request and a check of what was pushed."""
     agent = team.until_handed_over(task)
     assert agent.pull_request is not None
-    [check, *_] = team.until_check(task, "success")
+    [check, *_] = team.checks(task)
     assert check["head_sha"] == agent.sha
     assert "could not be pushed" not in team.until_comment(task, f"#{agent.pull_request}")
 

@@ -23,7 +23,7 @@ LOOKS = runs("pwd; .venv/bin/python -c 'import sys; print(sys.prefix)'; cat .ven
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     directory = tmp_path_factory.mktemp("kept")
-    roles = {"docs": {"setup": SETUP}, "other": {"setup": [*SETUP, "true"]}}
+    roles = {"docs": {"setup": SETUP, "tests": "none"}, "other": {"setup": [*SETUP, "true"]}}
     places = {"octo/demo": repository(roles, files=FILES)}
     with squad(directory, places, operator={"sandbox": None}) as team:
         yield team

@@ -27,8 +27,8 @@ REPO = "/repos/octo/demo"
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
-    demo = repository({"docs": {}, "short": {"max_review_rounds": 1}})
-    strict = repository({"docs": {}}, {"trust": {"start": "admin"}})
+    demo = repository({"docs": {"tests": "none"}, "short": {"max_review_rounds": 1}})
+    strict = repository({"docs": {"tests": "none"}}, {"trust": {"start": "admin"}})
     places = {"octo/demo": demo, "octo/strict": strict}
     with squad(tmp_path_factory.mktemp("reviews"), places) as team:
         yield team
@@ -97,7 +97,7 @@ def test_comments_on_lines_wake_it_once_with_path_and_line(team: Squad, people: 
 def test_a_review_that_comes_while_it_works_wakes_it_as_soon_as_it_has_handed_over(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    demo = {"octo/demo": repository({"docs": {}})}
+    demo = {"octo/demo": repository({"docs": {"tests": "none"}})}
     with squad(tmp_path_factory.mktemp("late"), demo, reconciliation_seconds=3600) as team:
         wait = waits_for(team.signal("reviewed"))
         task = guide(team, wait, *again("Longer.\n"), *again("Shorter.\n"))
@@ -161,7 +161,7 @@ def test_a_check_that_fails_while_it_works_wakes_it_as_soon_as_it_has_handed_ove
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     """Before its pull request is known as well: the head is judged from the push on."""
-    demo = {"octo/demo": repository({"docs": {}})}
+    demo = {"octo/demo": repository({"docs": {"tests": "none"}})}
     broken = {"repository": "octo/demo", "conclusion": "failure", "title": "2 broken"}
     with squad(tmp_path_factory.mktemp("judged"), demo, reconciliation_seconds=3600) as team:
         wait = waits_for(team.signal("judged"))

@@ -29,7 +29,7 @@ echo ALL-OF-IT-WORKS"""
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     directory = tmp_path_factory.mktemp("sandboxed")
-    roles = {"docs": {"setup": [SETUP]}}
+    roles = {"docs": {"setup": [SETUP], "tests": "none"}}
     places = {"octo/demo": repository(roles)}
     with squad(directory, places, operator={"sandbox": None}) as team:
         yield team

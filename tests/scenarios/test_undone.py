@@ -96,7 +96,7 @@ class Played:
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Played]:
-    files = repository({"docs": {}})
+    files = repository({"docs": {"tests": "none"}})
     with squad(
         tmp_path_factory.mktemp("undone"),
         dict.fromkeys((UNTOLD, REVERSED), files),

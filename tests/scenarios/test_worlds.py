@@ -62,7 +62,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     places = itertools.chain.from_iterable(
         (f"{TOLD}-{number}", f"{UNTOLD}-{number}") for number in range(_places())
     )
-    files = repository({role: {} for role in ROLES})
+    files = repository({role: {"tests": "none"} for role in ROLES})
     people = {**PEOPLE, **{stranger(world): "none" for world in range(WORLDS)}}
     with squad(
         tmp_path_factory.mktemp("worlds"),

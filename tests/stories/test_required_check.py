@@ -16,7 +16,12 @@ from tests.twins.squad import squad
 pytestmark = pytest.mark.full
 
 ROLES: dict[str, Any] = {
-    "docs": {"max_tool_calls": 2, "max_turns": 3, "on_limit": {"max_tool_calls": "pause"}}
+    "docs": {
+        "tests": "none",
+        "max_tool_calls": 2,
+        "max_turns": 3,
+        "on_limit": {"max_tool_calls": "pause"},
+    }
 }
 
 
