@@ -98,14 +98,14 @@ async def test_hand_over_review_trip_pause_and_raise_on_one_head_are_runs_of_the
 ) -> None:
     await story.becomes(State.ACTIVE)
     await story.becomes(State.SLEEPING, Waits.REVIEW)
-    assert story.said() == ["success"], "the open run was completed"
+    assert story.said() == ["neutral"], "the open run was completed"
     await story.becomes(State.ACTIVE)
-    assert story.said() == ["success", None]
+    assert story.said() == ["neutral", None]
     await story.becomes(State.PAUSED)
-    assert story.said() == ["success", "action_required"]
+    assert story.said() == ["neutral", "action_required"]
     await story.becomes(State.ACTIVE)
     await story.becomes(State.ESCALATED)
-    assert story.said() == ["success", "action_required", "failure"]
+    assert story.said() == ["neutral", "action_required", "failure"]
     ids = [RunId.parse(str(each.external_id)) for each in story.runs()]
     assert [each.n for each in ids if each] == [1, 2, 3]
     assert story.effect.number == story.runs()[-1].id
@@ -127,7 +127,7 @@ async def test_a_run_made_by_a_request_that_nobody_heard_of_is_taken_up(story: S
     await story.becomes(State.ACTIVE)
     story.effect = before  # the process died between the answer and the note of it
     await story.becomes(State.ESCALATED)
-    assert story.said() == ["success", "failure"]
+    assert story.said() == ["neutral", "failure"]
 
 
 async def test_runs_from_before_they_were_counted_are_followed_too(story: Story) -> None:
@@ -137,7 +137,7 @@ async def test_runs_from_before_they_were_counted_are_followed_too(story: Story)
     known = {key: value for key, value in story.effect.detail.items() if key in {"at", "head"}}
     story.effect = replace(story.effect, detail=known)
     await story.becomes(State.ESCALATED)
-    assert story.said() == ["success", "failure"]
+    assert story.said() == ["neutral", "failure"]
     assert story.runs()[-1].external_id == str(RunId(story.agent.id, str(story.agent.sha), 2))
 
 
@@ -196,7 +196,7 @@ async def test_a_completed_run_on_an_old_head_stays_as_it_was(story: Story) -> N
     before = await story.moves_on()
     await story.becomes(State.ESCALATED)
     [run] = story.runs(before)
-    assert (run.conclusion, run.title) == ("success", title)
+    assert (run.conclusion, run.title) == ("neutral", title)
 
 
 async def test_no_new_run_follows_where_nobody_knows_whether_the_old_one_changed(
