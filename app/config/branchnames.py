@@ -9,6 +9,7 @@ from app.config.wording import did_you_mean
 PLACEHOLDERS: Final = ("role", "issue", "slug")
 MAX_PATTERN_CHARACTERS: Final = 120
 
+_JOINED: Final = re.compile(r"\{issue\}\{|\}\{issue\}")
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 
@@ -26,8 +27,14 @@ def checked_branch_naming(pattern: str) -> str:
             raise ValueError(f"unknown placeholder {{{name}}}{did_you_mean(name, PLACEHOLDERS)}")
     if any(spec or conversion for _, _, spec, conversion in parts):
         raise ValueError("placeholders take no format: write {issue}, not {issue:05}")
-    if "issue" not in names:
-        raise ValueError("must contain {issue}, or two issues would share a branch")
+    for name, sharing in (("issue", "two issues"), ("role", "two roles at work on one issue")):
+        if name not in names:
+            raise ValueError(f"must contain {{{name}}}, or {sharing} would share a branch")
+    if _JOINED.search(pattern):
+        raise ValueError(
+            "{issue} must be apart from other placeholders: role1 on #2 and role on #12 would share"
+            " a branch"
+        )
     example = pattern.format(role="bug-fix", issue=1, slug="a-title")
     if not is_branch_name(example):
         raise ValueError(f"does not give a valid branch name (example: {example!r})")

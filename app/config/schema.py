@@ -161,7 +161,7 @@ class ConfigFile(Strict):
     budgets: Several[RepositoryBudgetBlock] = ()
     """Shared money, inside this repository."""
     branch_naming: BranchNaming = RepositoryPlan().branch_naming
-    """`{role}`, `{issue}` and `{slug}` (of the title); `{issue}` has to be there."""
+    """`{role}`, `{issue}` and `{slug}` (of the title); the first two have to be there."""
     escalation: Escalation = Escalation()
     test_commands: SuiteCommands = SuiteCommands()
     enabled: bool = True

@@ -16,6 +16,7 @@ from app.core.words.answers import (
     story_words,
     which_of_words,
 )
+from app.core.words.refusals import CLOSED
 from tests.core.strategies import START
 from tests.core.wording import LIMITS, row, seen, worked
 
@@ -41,9 +42,15 @@ def test_a_command_that_cannot_be_obeyed_says_why() -> None:
         "`bug-fix` is being stopped, and its work is still being kept. Nothing was changed: say it"
         " again when it has ended."
     )
-    assert not_retried_words(ended) == (
-        "No fresh `bug-fix` has started: its issue is closed, another one works already, or it"
-        " waits: for a budget, or until nothing is paused any more."
+    assert not_retried_words(ended, CLOSED) == (
+        "No fresh `bug-fix` has started on #12: the issue is closed. Open #12, and write this"
+        " again."
+    )
+    assert not_retried_words(ended, "one is at work already") == (
+        "No fresh `bug-fix` has started on #12: one is at work already."
+    )
+    assert not_retried_words(ended, "the budget is spent", waits=True) == (
+        "No fresh `bug-fix` has started on #12 yet: the budget is spent. It starts by itself."
     )
 
 

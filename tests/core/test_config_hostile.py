@@ -185,6 +185,8 @@ def test_names_that_git_refuses_are_refused(name: str) -> None:
     assert not is_branch_name(name)
 
 
-@pytest.mark.parametrize("pattern", ["{issue}", "squadron/{role}/{issue}", "a@b/{slug}{issue}"])
+@pytest.mark.parametrize(
+    "pattern", ["{issue}-{role}", "squadron/{role}/{issue}", "a@b/{slug}{role}/{issue}"]
+)
 def test_patterns_that_git_takes_are_taken(pattern: str) -> None:
     assert checked_branch_naming(pattern) == pattern

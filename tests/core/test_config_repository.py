@@ -158,7 +158,7 @@ trust: {start: maintain, logins: [octocat], bots: ["dependabot[bot]"], teams: [o
 circuit_breakers: {defaults: {max_turns: null, iteration_mode: test_runs}}
 roles:
   bug-fix: {model: "openai:gpt-5", tools: [bash, view], setup: ["make install"]}
-branch_naming: "work/{issue}-{slug}"
+branch_naming: "work/{issue}-{slug}/{role}"
 escalation: {labels: [help], assignees: [octocat], mention: ["@octo/team"]}
 test_commands: {add: ["make 'verify all'"], exclude: [make docs]}
 enabled: false
@@ -172,7 +172,7 @@ enabled: false
     assert (fixer.limits.max_turns, fixer.limits.iteration_mode) == (None, "test_runs")
     assert (fixer.model, fixer.tools) == ("openai:gpt-5", ("bash", "view"))
     assert fixer.setup == ("make install",)
-    assert plan.branch_naming == "work/{issue}-{slug}"
+    assert plan.branch_naming == "work/{issue}-{slug}/{role}"
     assert (plan.escalation.labels, plan.escalation.mention) == (("help",), ("@octo/team",))
     assert plan.suites == SuiteRules(add=(("make", "verify all"),), exclude=(("make", "docs"),))
     assert not plan.enabled
@@ -237,8 +237,12 @@ MISTAKES = {
     "(did you mean role?)",
     "branch_naming: x/{role}": "1:16: branch_naming: must contain {issue}, "
     "or two issues would share a branch",
-    "branch_naming: 'x..{issue}'": "1:16: branch_naming: does not give a valid branch name "
-    "(example: 'x..1')",
+    "branch_naming: x/{issue}-{slug}": "1:16: branch_naming: must contain {role}, "
+    "or two roles at work on one issue would share a branch",
+    "branch_naming: 'x/{role}{issue}'": "1:16: branch_naming: {issue} must be apart from other "
+    "placeholders: role1 on #2 and role on #12 would share a branch",
+    "branch_naming: 'x..{issue}/{role}'": "1:16: branch_naming: does not give a valid branch name "
+    "(example: 'x..1/bug-fix')",
     "branch_naming: 'x-{issue:5}'": "1:16: branch_naming: placeholders take no format: "
     "write {issue}, not {issue:05}",
     "branch_naming: 'x-{issue'": "1:16: branch_naming: is not a pattern: "

@@ -16,7 +16,7 @@ from app.core.agents.stops import Hold, Layer
 from app.core.breaker.raises import Grant
 from app.core.budgets.budgets import Account, Window, window_start
 from app.core.budgets.ledger import Insufficient
-from app.core.commands.grammar import Misread
+from app.core.commands.grammar import Misread, commands
 from app.core.effects.wanted import check_conclusion, may_edit
 from app.core.limits import Action, LimitName, Limits
 from app.core.words.messages import check_summary, check_title, progress_comment
@@ -211,6 +211,45 @@ def test_an_answer_is_found_again_by_the_comment_it_answers() -> None:
     assert answer_marker(7) not in command_answer(71, "k", ["No."])
 
 
+def test_a_misspelt_command_is_answered_with_the_one_that_is_near() -> None:
+    [misread] = commands(["/squadron rase max_turns +5"])
+    assert isinstance(misread, Misread)
+    assert misread_words(misread) == (
+        "`/squadron rase max_turns +5` was not understood. Did you mean `raise`? It is written"
+        " `/squadron raise LIMIT +AMOUNT [ROLE]`. Nothing was changed."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (
+            "/squadron raise max_tool_calls 3 pm",
+            "`/squadron raise max_tool_calls +3 pm`, which adds 3, or `/squadron resume`, which"
+            " adds the limit's own amount once more",
+        ),
+        (
+            "/squadron raise max_cost_usd $2.50",
+            "`/squadron raise max_cost_usd +$2.50`, which adds $2.50, or `/squadron resume`, which"
+            " adds the limit's own amount once more",
+        ),
+        (
+            "/squadron retry pm raise max_turns 3",
+            "`/squadron retry pm raise max_turns +3`, which adds 3, or `/squadron retry`, which"
+            " adds nothing to its limits",
+        ),
+    ],
+)
+def test_an_amount_without_a_plus_is_refused_with_the_two_right_forms(
+    line: str, expected: str
+) -> None:
+    [misread] = commands([line])
+    assert isinstance(misread, Misread)
+    assert misread_words(misread) == (
+        f"`{line}` was not understood; expected {expected}. Nothing was changed."
+    )
+
+
 def test_a_misread_line_is_shown_without_power() -> None:
     words = misread_words(Misread("/squadron `rm` @mona", "one of these"))
     assert words.startswith("`/squadron 'rm' @\u200bmona` was not understood; expected one of")
@@ -230,9 +269,9 @@ def an_agent(state: State, waits_for: Waits | None = None) -> Agent:
         (an_agent(State.SLEEPING, Waits.BLOCKER), "sleeps until #3, #4 is closed"),
         (an_agent(State.SLEEPING, Waits.ANSWER), "write it as an ordinary comment"),
         (an_agent(State.SLEEPING, Waits.REVIEW), "waits for a review of #9"),
-        (an_agent(State.ESCALATED), "Close its needs-human issue and set the label `squadron:bug"),
-        (an_agent(State.COMPLETED), "Set the label `squadron:bug-fix` again"),
-        (an_agent(State.CANCELLED), "Set the label `squadron:bug-fix` again"),
+        (an_agent(State.ESCALATED), "stopped for good. Comment `/squadron retry bug-fix` on #12:"),
+        (an_agent(State.COMPLETED), "Comment `/squadron retry bug-fix` on #12: a fresh agent"),
+        (an_agent(State.CANCELLED), "Comment `/squadron retry bug-fix` on #12: a fresh agent"),
         (an_agent(State.PAUSED, Waits.RAISE), "is just being moved on"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_budget_says_what_is_left_and_that_the_start_waits() -> None:
     short = Insufficient(account, asked_nanousd=5_000_000_000, left_nanousd=1_500_000_000)
     assert budget_words(short) == (
         "the budget `role:octo/demo:docs` ($20.00 a day) has $1.50 left, and up to $5.00 may be"
-        " needed; it waits for that"
+        " needed"
     )
 
 

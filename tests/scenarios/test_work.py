@@ -146,7 +146,7 @@ def test_what_was_asked_for_before_the_end_starts_nothing_when_it_is_heard_of_af
     team.go("before")
     team.until(task, State.COMPLETED)
     assert deliver(team, event, late, "asked-before").status_code == 202
-    team.until_logged("not started: asked for before the last one ended", issue=task.number)
+    team.until_logged("not started: it was asked for before the last one ended", issue=task.number)
     assert len(team.agents(task)) == 1
 
 

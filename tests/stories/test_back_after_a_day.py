@@ -49,7 +49,7 @@ def refuses(squad: Story, task: Task) -> None:
     squad.does("maria", "PATCH", pull(squad, task), {"state": "closed"})
 
 
-RAISES: Final = says("/squadron raise max_tool_calls 9")
+RAISES: Final = says("/squadron raise max_tool_calls +9")
 ASKS_FOR_CHANGES: Final = reviews(event="REQUEST_CHANGES", body="Explain it.")
 WAITS_FOR_IT: Final = (is_blocked("There is no plan.", 2), *FIXES)
 DAYS: Final[Mapping[str, tuple[tuple[Answer, ...], str, Ends, Does, Ends]]] = {

@@ -95,7 +95,7 @@ STANDING: Final[Mapping[str, Standing]] = {
         },
     ),
     "is paused": Standing(
-        "pauser", FIXES, PAUSED, {"raises": says("/squadron raise max_tool_calls 9")}
+        "pauser", FIXES, PAUSED, {"raises": says("/squadron raise max_tool_calls +9")}
     ),
     "works": Standing("fixer", (thinks(THINKING_SECONDS), *FIXES), None, {"speaks": says("Hm.")}),
     "is new": Standing("fixer", FIXES, None, {"labels": labels}),

@@ -31,12 +31,13 @@ USAGE: Final = {
 }
 """Every command there is, as it is typed, and what it does."""
 
+_VERBS: Final = tuple(usage.split()[1] for usage in USAGE)
 _RAISE: Final = next(iter(USAGE))
 _RETRY: Final = next(usage for usage in USAGE if usage.startswith("/squadron retry"))
 RAISABLE: Final = tuple(name.value for name, info in CATALOGUE.items() if info.actions & HOLDS)
 """The limits at which an agent can wait for a human."""
 _COMMAND: Final = re.compile(rf"{PREFIX}(?:\s+(?P<rest>.*))?", re.IGNORECASE)
-_AMOUNT: Final = re.compile(r"\+?\$?(?P<number>[0-9]{1,12}(?:\.[0-9]{1,9})?)")
+_AMOUNT: Final = re.compile(r"(?P<more>\+?)\$?(?P<number>[0-9]{1,12}(?:\.[0-9]{1,9})?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,8 @@ class Misread:
     line: str
     expected: str
     """What would be understood, for people."""
+    nearest: str = ""
+    """The command that was probably meant; empty: none is near."""
 
 
 def may_hold_commands(body: str) -> bool:
@@ -204,8 +207,10 @@ def _read(rest: str) -> Command | Misread:
         case name if name in _FOR_ONE and len(words) <= 1:
             return _FOR_ONE[name](words[0] if words else None)
         case name:
-            of_it = [usage for usage in USAGE if usage.split()[1] == name] or USAGE
-            return _misread(rest, "one of " * (len(of_it) > 1) + ", ".join(map(_code, of_it)))
+            near = [name] if name in _VERBS else get_close_matches(name, _VERBS, n=1)
+            of_it = [usage for usage in USAGE if usage.split()[1] in near] or USAGE
+            expected = "one of " * (len(of_it) > 1) + ", ".join(map(_code, of_it))
+            return _misread(rest, expected, "".join(near) if name not in near else "")
 
 
 def _read_retry(rest: str, words: Sequence[str]) -> Retry | Misread:
@@ -245,6 +250,8 @@ def _read_raise(rest: str, words: Sequence[str], usage: str) -> Raise | Misread:
     amount = _AMOUNT.fullmatch(words[1])
     if amount is None:
         return _misread(rest, "an amount above 0, as in `+100` or, of money, `+2.50`")
+    if not amount["more"]:
+        return _misread(rest, _two_forms(rest, words[1], usage))
     units = CATALOGUE[limit].unit.casefold().split()
     who = [word for word in words[2:] if word.casefold() not in units]
     if len(who) > 1:
@@ -252,10 +259,19 @@ def _read_raise(rest: str, words: Sequence[str], usage: str) -> Raise | Misread:
     return Raise(limit, float(amount["number"]), who[0] if who else None)
 
 
+def _two_forms(rest: str, amount: str, usage: str) -> str:
+    """What an amount without `+` may mean: so much more, or so much in all, which nobody grants."""
+    line = f"{PREFIX} {rest}".replace(f" {amount}", f" +{amount}", 1)[:MOST_SHOWN_CHARACTERS]
+    plain, own = "/squadron resume", "the limit's own amount once more"
+    if usage == _RETRY:
+        plain, own = "/squadron retry", "nothing to its limits"
+    return f"{_code(line)}, which adds {amount}, or {_code(plain)}, which adds {own}"
+
+
 def _code(usage: str) -> str:
     return f"`{usage}`"
 
 
-def _misread(rest: str, expected: str) -> Misread:
+def _misread(rest: str, expected: str, nearest: str = "") -> Misread:
     line = f"{PREFIX} {rest}".strip()
-    return Misread(line[:MOST_SHOWN_CHARACTERS], expected)
+    return Misread(line[:MOST_SHOWN_CHARACTERS], expected, nearest)

@@ -7,6 +7,7 @@ from app.core.agents.lifecycle import State
 from app.core.commands.grammar import MOST_SHOWN_CHARACTERS, USAGE
 from app.core.text.markdown import MOST_TEXT, cut, in_one_line
 from app.core.words.pauses import unknown_agent_words
+from app.core.words.refusals import CLOSED
 from app.core.words.report import Report
 from app.core.words.tables import limits_table
 
@@ -46,12 +47,13 @@ def not_ended_words(agent: Agent) -> str:
     return f"`{agent.id.role}` has not ended, it is {agent.state.lower()}. Nothing was changed."
 
 
-def not_retried_words(agent: Agent) -> str:
-    """No fresh agent has started."""
-    return (
-        f"No fresh `{agent.id.role}` has started: its issue is closed, another one works already,"
-        " or it waits: for a budget, or until nothing is paused any more."
-    )
+def not_retried_words(agent: Agent, why: str, *, waits: bool = False) -> str:
+    """No fresh agent has started; `why`: a clause. `waits`: it starts by itself."""
+    role, issue = agent.id.role, agent.id.issue
+    if waits:
+        return f"No fresh `{role}` has started on #{issue} yet: {why}. It starts by itself."
+    then = f" Open #{issue}, and write this again." if why == CLOSED else ""
+    return f"No fresh `{role}` has started on #{issue}: {why}.{then}"
 
 
 def help_words() -> str:

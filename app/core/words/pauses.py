@@ -11,7 +11,8 @@ from app.core.breaker.raises import Grant, asked_amount, left_to_grant, typed, w
 from app.core.breaker.verdict import amount_words, money
 from app.core.budgets.ledger import Insufficient
 from app.core.commands.grammar import Misread
-from app.core.limits import CATALOGUE
+from app.core.commands.much import MOST_TIMES
+from app.core.limits import CATALOGUE, LimitName
 from app.core.money import usd
 from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, quoted
 from app.core.words.report import Report
@@ -139,7 +140,13 @@ def misread_words(misread: Misread) -> str:
     """A line that begins like a command and is none; nothing of the comment is done then."""
     line = in_one_line(misread.line).replace("`", "'")
     what = f"`{line}` was not understood" if line else "These commands were not understood"
-    return f"{what}; expected {in_one_line(misread.expected)}. Nothing was changed."
+    expected = in_one_line(misread.expected)
+    if misread.nearest:
+        return (
+            f"{what}. Did you mean `{misread.nearest}`? It is written {expected}. Nothing was"
+            " changed."
+        )
+    return f"{what}; expected {expected}. Nothing was changed."
 
 
 def unknown_agent_words(who: str | None, agents: Sequence[Agent]) -> str:
@@ -171,17 +178,32 @@ def not_paused_words(agent: Agent) -> str:
         case State.SLEEPING:
             why = "waits for an answer: write it as an ordinary comment."
         case State.ESCALATED:
-            why = (
-                f"was stopped for good. Close its needs-human issue and set the label"
-                f" `squadron:{role}` again: a fresh agent takes over its branch."
-            )
+            why = f"was stopped for good. {_retry_words(agent)}"
         case State.COMPLETED | State.CANCELLED:
-            why = f"has ended. Set the label `squadron:{role}` again to start a fresh one."
+            why = f"has ended. {_retry_words(agent)}"
         case State.PAUSED:
             why = "is just being moved on."
         case State.STOPPING:
             why = "is being stopped, for its work was taken away."
     return f"`{role}` {why} Nothing was changed."
+
+
+def asks_back_words(limit: LimitName, amount: float, own: float) -> str:
+    """A raise by so much that it may be a slip of the finger; said once."""
+    info = CATALOGUE[limit]
+    return (
+        f"{worth(info, amount)} is more than {MOST_TIMES} times the agent's `{limit}` of"
+        f" {worth(info, own)}. If it is meant, write the same line once more, in a new comment."
+        " Nothing was changed."
+    )
+
+
+def _retry_words(agent: Agent) -> str:
+    role, issue = agent.id.role, agent.id.issue
+    return (
+        f"Comment `/squadron retry {role}` on #{issue}: a fresh agent takes over its branch, with"
+        f" its limits anew; `/squadron retry {role} raise LIMIT +AMOUNT` gives it more."
+    )
 
 
 def held_by_another(agent: Agent, hold: Hold) -> str:

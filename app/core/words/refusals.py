@@ -78,6 +78,9 @@ GONE: Final = (
     "there is no such issue any more: it was deleted or transferred, or issues are switched off"
 )
 ARCHIVED: Final = "the repository is archived"
+AT_WORK: Final = "one is at work already"
+BEFORE_THE_END: Final = "it was asked for before the last one ended"
+TAKEN_BACK: Final = "it was taken back"
 WITHDRAWN: Final = "the label or the assignment that asked for it was taken away"
 SWITCHED_OFF: Final = "the repository's configuration says `enabled: false`"
 ESCALATED_BEFORE: Final = "its escalation issue is still open"
@@ -143,7 +146,7 @@ def budget_words(short: Insufficient) -> str:
     assert account is not None, "an agent without a parent is paid from accounts"
     return (
         f"the budget {account_words(account)} has {money(usd(short.left_nanousd))} left, and up"
-        f" to {money(usd(short.asked_nanousd))} may be needed; it waits for that"
+        f" to {money(usd(short.asked_nanousd))} may be needed"
     )
 
 

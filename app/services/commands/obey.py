@@ -22,8 +22,10 @@ from app.core.commands.grammar import (
     Status,
     Stop,
     Wake,
+    commands,
     says_more,
 )
+from app.core.commands.much import much_raised
 from app.core.github.comment_kinds import CommentKind, comment_name
 from app.core.rules.trust import Sender
 from app.core.steering.next_step import why_it_stays
@@ -47,7 +49,8 @@ from app.core.words.answers import (
     story_words,
 )
 from app.core.words.messages import state_sentence
-from app.core.words.pauses import capped_words
+from app.core.words.pauses import asks_back_words, capped_words
+from app.core.words.refusals import CLOSED, GONE
 from app.core.words.report import Report, report
 from app.core.words.story import story
 from app.ports import Order, Repository, TakenBack
@@ -129,6 +132,7 @@ class Obeying:
         gone = await self._not_begun.taken_back_by(told.repository, told.thread, told.name)
         meant = targets(agents, read, {*waiting, *gone})
         unclear = [words for words in meant if isinstance(words, str)]
+        unclear += await self._asks_back(told, read, meant)
         if unclear:
             return Said(list(dict.fromkeys(unclear)), is_set_aside=True)
         said = Said()
@@ -242,6 +246,31 @@ class Obeying:
             case _:
                 assert_never(command)
 
+    async def _asks_back(
+        self, told: Told, read: Sequence[Command], meant: Sequence[object]
+    ) -> Sequence[str]:
+        """What to ask before limits are raised by very much; what was asked once is not asked
+        again."""
+        asked = list[str]()
+        for command, target in zip(read, meant, strict=True):
+            if not isinstance(target, Agent) or not isinstance(command, Raise | Retry):
+                continue
+            much = much_raised(command, target.assignment.limits)
+            if much and not await self._was_asked_back(told, command):
+                asked += [asks_back_words(*each) for each in much]
+        return asked
+
+    async def _was_asked_back(self, told: Told, command: Raise | Retry) -> bool:
+        """Whether this was said on the issue before, and set aside with nothing wrong in it."""
+        if told.comment is None:  # a button
+            return True
+        for heard in await self._world.store.heard_commands(told.repository.full_name):
+            if heard.set_aside and heard.thread == told.thread and heard.name != told.name:
+                said = commands(heard.lines)
+                if command in said and not any(isinstance(each, Misread) for each in said):
+                    return True
+        return False
+
     async def _take_back(self, told: Told, role: str, said: Said) -> None:
         """Who has begun meanwhile is stopped."""
         taken = TakenBack(told.name, told.at or self._world.clock.now())
@@ -268,7 +297,7 @@ class Obeying:
         here = repository_of(agent)
         issue = await self._world.github.issue(here, agent.id.issue)
         if issue is None or not issue.is_open:
-            said.refused.append(not_retried_words(agent))
+            said.refused.append(not_retried_words(agent, GONE if issue is None else CLOSED))
             return
         try:
             grants = await self._starting.would_grant(here, agent.id.role, command.raises)
@@ -286,8 +315,9 @@ class Obeying:
             raises=command.raises,
             said=told.name,
         )
-        if isinstance(await self._starting.start(order), NotStarted):
-            said.refused.append(not_retried_words(agent))
+        started = await self._starting.start(order)
+        if isinstance(started, NotStarted):
+            said.refused.append(not_retried_words(agent, started.why, waits=started.waits))
         said.told.extend(capped_words(given) for given in grants if given.is_capped)
 
     async def _report(self, agent: Agent) -> Report:

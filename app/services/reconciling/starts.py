@@ -26,7 +26,7 @@ from app.services.reconciling.settled import Settled
 from app.services.starting.predecessor import ended_at
 from app.services.starting.start import Starting
 from app.services.starting.trust import Trusting
-from app.services.starting.verdict import NotStarted
+from app.services.starting.verdict import NotStarted, Refusal
 from app.services.world import World
 
 log = logging.getLogger("squadron.reconcile")
@@ -170,10 +170,9 @@ class Asking:
                 place.purse.starts_left -= 1
                 place.repairs.note(f"started {here.full_name}#{thread.number}/{ask.role}")
                 return _Dealt.FOR_GOOD
-            case NotStarted.ANSWERED | NotStarted.NEVER:
-                return _Dealt.FOR_GOOD
-            case NotStarted.NOT_NOW | NotStarted.WAITS:
-                return _Dealt.FOR_NOW
+            case NotStarted(refusal=refusal):
+                is_over = refusal in (Refusal.ANSWERED, Refusal.NEVER)
+                return _Dealt.FOR_GOOD if is_over else _Dealt.FOR_NOW
 
     async def _newest(self, place: Place, issue: int, role: str) -> Agent | None:
         """As of now: an ask before this one may have started it."""

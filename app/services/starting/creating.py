@@ -9,13 +9,14 @@ from app.core.budgets.rates import Allowed, Refused
 from app.core.effects.triage import GATHERED_FOR_SECONDS, WAITS_FOR_THE_FIRST_SECONDS
 from app.core.rules.plan import RoleKind
 from app.core.steering.ownership import LABEL_TRIGGER
+from app.core.words.refusals import AT_WORK, TAKEN_BACK
 from app.ports import Funding, NewAgent, Order
 from app.services.money.funding import Money
 from app.services.starting.posts import answered_by, newest_of
 from app.services.starting.rates import UserRates
 from app.services.starting.refusing import Refusing
 from app.services.starting.taken_back import is_taken_back, start_name
-from app.services.starting.verdict import NotStarted
+from app.services.starting.verdict import NotStarted, Refusal
 from app.services.world import World
 
 
@@ -70,10 +71,10 @@ class Creating:
     ) -> Agent | NotStarted | Insufficient | Refused:
         world = self._world
         newest = await newest_of(world, order)
-        if await answered_by(world, order, newest):
-            return NotStarted.ANSWERED
+        if why := await answered_by(world, order, newest):
+            return NotStarted(Refusal.ANSWERED, why)
         if await is_taken_back(world, order.repository, order.issue, order.role, order.at):
-            return NotStarted.ANSWERED
+            return NotStarted(Refusal.ANSWERED, TAKEN_BACK)
         short = await self._money.shortage(funding)
         if short is not None:
             return short
@@ -82,7 +83,8 @@ class Creating:
             case Refused():
                 return rate
             case Allowed():
-                return await self._row(new, funding) or NotStarted.ANSWERED
+                row = await self._row(new, funding)
+                return row or NotStarted(Refusal.ANSWERED, AT_WORK)
 
     async def _row(self, new: NewAgent, funding: Funding) -> Agent | Insufficient | None:
         store, now = self._world.store, self._world.clock.now()

@@ -2,6 +2,7 @@
 
 from app.core.agents.agent import Agent
 from app.core.steering.asks import is_answered
+from app.core.words.refusals import AT_WORK, BEFORE_THE_END
 from app.ports import Order
 from app.services.starting.predecessor import ended_at
 from app.services.world import World
@@ -21,4 +22,4 @@ async def answered_by(world: World, order: Order, newest: Agent | None) -> str:
     ended = await ended_at(world, newest)
     if not is_answered(order.at, newest.created_at, ended):
         return ""
-    return "already at work" if ended is None else "asked for before the last one ended"
+    return AT_WORK if ended is None else BEFORE_THE_END

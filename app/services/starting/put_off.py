@@ -51,7 +51,7 @@ class WaitingStarts:
         if await self._is_still_short(waiting):
             return False
         started = await self._starting.start(waiting.order)
-        if isinstance(started, NotStarted) and started is not NotStarted.WAITS:
+        if isinstance(started, NotStarted) and not started.waits:
             await self._forget(waiting.order)
         return isinstance(started, Agent)
 

@@ -24,7 +24,7 @@ from app.core.words.refusals import (
 from app.ports import Order, StartRefused, WaitingStart
 from app.services.starting.answers import Answers
 from app.services.starting.predecessor import CannotStart
-from app.services.starting.verdict import NotStarted
+from app.services.starting.verdict import NotStarted, Refusal
 from app.services.world import World
 
 MOST_REASON_CHARACTERS: Final = 1_000
@@ -54,19 +54,19 @@ class Refusing:
     async def untrusted(self, order: Order, why: str) -> NotStarted:
         """Who may start nothing is not answered either."""
         await self._keep(order, why, "sender not trusted", is_final=True)
-        return NotStarted.NEVER
+        return NotStarted(Refusal.NEVER, why)
 
     async def never(self, order: Order, why: str, escalation: int | None = None) -> NotStarted:
         """Only who asks anew is answered anew; `escalation`: the open needs-human issue of the
         agent before."""
         await self._say(order, "never", never(order.role, why, escalation))
         await self._keep(order, why, is_final=True)
-        return NotStarted.NEVER
+        return NotStarted(Refusal.NEVER, why)
 
     async def not_now(self, order: Order, why: str) -> NotStarted:
         """What people see by themselves needs no answer."""
         await self._keep(order, why)
-        return NotStarted.NOT_NOW
+        return NotStarted(Refusal.NOT_NOW, why)
 
     async def changed_by(self, order: Order, login: str) -> NotStarted:
         """Somebody without permission edited the issue after it was asked for."""
@@ -86,7 +86,7 @@ class Refusing:
         await self._say(order, "stopping", not_yet(order.role, STOPPING))
         await self._keep(order, STOPPING)
         await self.put_off(order, self._world.clock.now())
-        return NotStarted.WAITS
+        return NotStarted(Refusal.WAITS, STOPPING)
 
     async def under(self, brake: Brake, order: Order) -> NotStarted:
         """Whoever asks while somebody has paused everything wonders, so it is said; a repository
@@ -94,9 +94,10 @@ class Refusing:
         if brake.place.scope is not Scope.CONFIGURATION:
             key = f"paused:{brake.since:%Y%m%d%H%M%S}"
             await self._say(order, key, paused_words(order.role, brake))
-        await self._keep(order, brake_words(brake))
+        why = brake_words(brake)
+        await self._keep(order, why)
         await self.put_off(order, self._world.clock.now())
-        return NotStarted.WAITS
+        return NotStarted(Refusal.WAITS, why)
 
     async def later(self, order: Order) -> None:
         """A pass has started as many as it may: a later one starts it."""
@@ -106,16 +107,18 @@ class Refusing:
 
     async def too_many(self, order: Order, until: datetime) -> NotStarted:
         """The user has asked for too much; `UserRates` says that."""
-        await self._keep(order, rate_words(order.by.login, until))
+        why = rate_words(order.by.login, until)
+        await self._keep(order, why)
         await self.put_off(order, until)
-        return NotStarted.WAITS
+        return NotStarted(Refusal.WAITS, why)
 
     async def too_poor(self, order: Order, short: Insufficient) -> NotStarted:
         """A budget has too little left; the order was put off."""
         assert short.account is not None, "an agent without a parent is paid from accounts"
         await self._say(order, f"budget:{short.account.id}", budget_refused(order.role, short))
-        await self._keep(order, budget_words(short))
-        return NotStarted.WAITS
+        why = budget_words(short)
+        await self._keep(order, why)
+        return NotStarted(Refusal.WAITS, why)
 
     async def put_off(self, order: Order, due_at: datetime, budget: str = "") -> None:
         """Keep the order until then: `WaitingStarts` makes the start."""

@@ -21,6 +21,7 @@ from app.core.words.refusals import (
     GONE,
     OLDER,
     REVIEWS_ONLY,
+    TAKEN_BACK,
     WITHDRAWN,
     WORKS_ONLY,
 )
@@ -41,7 +42,7 @@ from app.services.starting.predecessor import (
 from app.services.starting.refusing import Refusing
 from app.services.starting.taken_back import is_taken_back
 from app.services.starting.trust import ChangedBy, Trusting
-from app.services.starting.verdict import NotStarted
+from app.services.starting.verdict import NotStarted, Refusal
 from app.services.world import PlanReading, World
 
 log = logging.getLogger("squadron.starts")
@@ -134,7 +135,7 @@ class Starting:
         if order.trigger == RETRY_TRIGGER and earlier is not None:
             await self._decided(order.repository, earlier)
         started = await self._creating.create(new, funded.funding, order)
-        if started is NotStarted.WAITS:
+        if isinstance(started, NotStarted) and started.waits:
             return started
         is_there = isinstance(started, Agent)
         log.info("started" if is_there else "not started: already at work", extra=order.where())
@@ -172,11 +173,13 @@ class Starting:
         why = await answered_by(self._world, order, earlier)
         here, issue, role = order.repository, order.issue, order.role
         if not why and await is_taken_back(self._world, here, issue, role, order.at):
-            why = "it was taken back"
+            why = TAKEN_BACK
         if why:
             log.info("not started: %s", why, extra={**order.where(), "by": order.by.login})
-            return NotStarted.ANSWERED
-        return NotStarted.NEVER if await self._refusing.was_for_good(order) else None
+            return NotStarted(Refusal.ANSWERED, why)
+        if await self._refusing.was_for_good(order):
+            return NotStarted(Refusal.NEVER, "it was refused before")
+        return None
 
     async def _may_not(self, order: Order, plan: RepositoryPlan) -> NotStarted | None:
         """Who asks has to be trusted, and by a label only while that label starts agents."""
