@@ -115,7 +115,7 @@ def test_deliveries_that_make_no_sense_are_taken_and_change_nothing(
 
 
 def test_more_than_the_ceiling_is_granted_up_to_it_and_said(team: Squad, paused: Task) -> None:
-    team.comment(paused, "/squadron raise max_tool_calls +100")
+    team.comment(paused, "/squadron raise max_tool_calls +9")
     until(
         lambda: [one for one in answers(team, paused) if "that is its ceiling" in one],
         "the ceiling is named",

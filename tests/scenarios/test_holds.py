@@ -299,8 +299,8 @@ def test_money_asks_before_the_call_that_may_cost_too_much(team: Squad) -> None:
     assert "\n/squadron raise max_cost_usd +0.24\n" in comment
     assert "| `max_cost_usd` | $0." in comment and "| $0.24 | USD |" in comment
 
-    words = answer_to(team, task, tells(team, task, "/squadron raise max_cost_usd +5"))
-    assert "The budget `role:spender` has $1.76 left, and this takes $5.00." in words
+    words = answer_to(team, task, tells(team, task, "/squadron raise max_cost_usd +2.40"))
+    assert "The budget `role:spender` has $1.76 left, and this takes $2.40." in words
     assert team.agent(task) == agent
     is_approved(team, tells(team, task, "/squadron raise max_cost_usd +1.50"))
     team.until(task, State.COMPLETED)

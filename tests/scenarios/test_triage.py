@@ -273,7 +273,7 @@ def test_above_the_ceiling_there_is_nothing_to_start_with(team: Squad) -> None:
     until_answered(team, task, "`max_cost_usd` is switched off")
     assert len(team.agents(task)) == 1
     [_] = team.github.escalations("octo/demo", task.number)
-    tells(team, task, "/squadron retry raise max_tool_calls +100")
+    tells(team, task, "/squadron retry raise max_tool_calls +9")
     fresh = until(lambda: team.agents(task)[1:], "a fresh agent starts")[0]
     assert fresh.assignment.limits.max_tool_calls == 8
     until_answered(team, task, "raised by 7 tool calls only, to 8 tool calls: that is its ceiling")

@@ -175,7 +175,7 @@ def test_a_label_alone_starts_nobody_while_a_human_is_called(how: str) -> None:
 def test_who_is_tried_again_needs_no_human_any_more() -> None:
     with story(PLACES) as squad:
         task = is_stopped(squad)
-        squad.comment(task, "/squadron retry raise max_tool_calls +20")
+        squad.comment(task, "/squadron retry raise max_tool_calls +9")
         squad.settle()
         assert squad.states(task) == [STOPPED, AT_REVIEW]
         assert squad.needs_human(task) == []

@@ -27,7 +27,7 @@ LIMITS: Final[Mapping[str, tuple[Mapping[str, Any], tuple[Answer, ...], str, Lay
     "active time": (
         {"max_active_duration": 60},
         (thinks(61), *FIXES),
-        "max_active_duration +3600",
+        "max_active_duration +600",
         Layer.TIMER,
     ),
 }
