@@ -12,7 +12,7 @@ from app.core.rules.plan import ConfigProblem
 MAX_FILES: Final = 64
 MAX_DIRECTORY_DEPTH: Final = 4
 
-_CONFIG_NAMES: Final = ("config.yaml", "config.yml", "setup.sh")
+_CONFIG_NAMES: Final = ("config.yaml", "config.yml", "setup.sh", "verify.sh")
 
 
 class UnreadableDirectory(Exception):
@@ -24,7 +24,8 @@ class UnreadableDirectory(Exception):
 
 
 def read_directory(directory: Path) -> Mapping[str, bytes]:
-    """`config.yaml`, `setup.sh` and every `.md` file below `directory`, by relative POSIX path.
+    """`config.yaml`, `setup.sh`, `verify.sh` and every `.md` file below `directory`, by relative
+    POSIX path.
 
     A file larger than the bound comes one byte too long, for the reader to refuse. Raises
     `UnreadableDirectory` for links (GitHub's answer for a link is its text, so it would work here

@@ -33,7 +33,8 @@ from app.core.rules.trust import Permission, TrustRules
 from app.testruns import SuiteRules
 
 SETUP_FILE: Final = "setup.sh"
-MAX_SETUP_BYTES: Final = 100_000
+VERIFY_FILE: Final = "verify.sh"
+MAX_SCRIPT_BYTES: Final = 100_000
 """Linux hands a command no longer word than 131,071 bytes."""
 
 
@@ -65,12 +66,12 @@ def read_repository(
     elsewhere = [each for each in mistakes if _role_of(each.path) is None]
     problems = {problem for each in broken.values() for problem in each}
     problems.update(problems_of(elsewhere, repository.named(CONFIG_FILE)))
-    script, plan = _setup_script(repository), None
-    if isinstance(script, ConfigProblem):
-        problems.add(script)
-    elif not elsewhere:
+    setup, verify = _script(repository, SETUP_FILE), _script(repository, VERIFY_FILE)
+    problems.update(each for each in (setup, verify) if isinstance(each, ConfigProblem))
+    plan = None
+    if isinstance(setup, str) and isinstance(verify, str) and not elsewhere:
         plan = _plan(config, _default_limits(repository, operator), roles, broken)
-        plan = replace(plan, setup_script=script)
+        plan = replace(plan, setup_script=setup, verify_script=verify)
     ordered = tuple(sorted(problems, key=_by_place))
     return RepositoryReading(plan, ordered, _is_switched_off(document))
 
@@ -80,16 +81,16 @@ def _is_switched_off(document: Document) -> bool:
     return isinstance(written, dict) and written.get("enabled") is False
 
 
-def _setup_script(repository: Repository) -> str | ConfigProblem:
-    content = repository.files.get(SETUP_FILE, "")
+def _script(repository: Repository, name: str) -> str | ConfigProblem:
+    content = repository.files.get(name, "")
     data = content.encode() if isinstance(content, str) else content
     try:
-        if b"\0" not in data and len(data) <= MAX_SETUP_BYTES:
+        if b"\0" not in data and len(data) <= MAX_SCRIPT_BYTES:
             return data.decode()
-        why = f"larger than {MAX_SETUP_BYTES // 1000} kB, or no text"
+        why = f"larger than {MAX_SCRIPT_BYTES // 1000} kB, or no text"
     except UnicodeDecodeError:
         why = "not UTF-8"
-    return ConfigProblem(repository.named(SETUP_FILE), 1, 1, why)
+    return ConfigProblem(repository.named(name), 1, 1, why)
 
 
 def _misnamed(files: Mapping[str, str | bytes], document: Document) -> list[Mistake]:

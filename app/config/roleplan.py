@@ -64,7 +64,7 @@ def plan_role(
     problems = _forbidden(repository, role, said, operator)
     if problems:
         return problems
-    return _role_plan(role, definition, said, operator)
+    return _role_plan(repository, role, definition, said, operator)
 
 
 def _missing_definition(
@@ -179,9 +179,10 @@ def _against_its_kind(role: str, said: Sequence[Said]) -> list[ConfigProblem]:
     if kind == RoleKind.REVIEW and preparing:
         message = "a review role runs nothing, for what it reads may be a stranger's: leave it out"
         problems.append(preparing.problem("setup", message))
-    _, doing_without = last_word(said, "tests", Tests.EXPECTED)
-    if kind != RoleKind.WORK and doing_without:
-        problems.append(doing_without.problem("tests", "only a role of kind work hands code over"))
+    for key, unsaid in (("tests", Tests.EXPECTED), ("verify", ())):
+        _, saying = last_word(said, key, unsaid)
+        if kind != RoleKind.WORK and saying:
+            problems.append(saying.problem(key, "only a role of kind work hands code over"))
     _, allowing = last_word(said, "may_label", ())
     if kind != RoleKind.TRIAGE and allowing:
         problems.append(allowing.problem("may_label", "only a role of kind triage sets labels"))
@@ -208,11 +209,16 @@ def _labels_of_others(repository: Repository, said: Sequence[Said]) -> list[Conf
 
 
 def _role_plan(
-    role: str, definition: AgentFile, said: Sequence[Said], operator: OperatorConfig
+    repository: Repository,
+    role: str,
+    definition: AgentFile,
+    said: Sequence[Said],
+    operator: OperatorConfig,
 ) -> RolePlan:
     limits, origins = effective_limits(said, operator.ceilings)
     kind = RoleKind(last_word(said, "kind", RoleKind.WORK)[0])
     unsaid = READING_TOOLS if kind is RoleKind.REVIEW else None
+    verify = last_word(said, "verify", ())[0] or repository.config.verify
     return RolePlan(
         role=role,
         description=definition.frontmatter.description,
@@ -228,4 +234,5 @@ def _role_plan(
         kind=kind,
         may_label=last_word(said, "may_label", ())[0],
         tests=Tests(last_word(said, "tests", Tests.EXPECTED)[0]),
+        verify=verify if kind is RoleKind.WORK else (),
     )

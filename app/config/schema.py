@@ -67,6 +67,9 @@ class RoleKeys(Strict):
     """The tools that the role may use; null: all. Review roles only read."""
     setup: Several[Command] = ()
     """Commands that prepare the workspace before the first turn."""
+    verify: Several[Command] = ()
+    """Commands that say whether work is sound, run on a clean checkout of it before it is handed
+    over; none: those of the repository."""
     kind: Kind = RoleKind.WORK
     """`work`: on an issue, in a branch; `review`: on a pull request, reads only and posts a review;
     `triage`: on new issues, proposes roles and labels. Of a built-in role it is fixed."""
@@ -164,6 +167,8 @@ class ConfigFile(Strict):
     """`{role}`, `{issue}` and `{slug}` (of the title); the first two have to be there."""
     escalation: Escalation = Escalation()
     test_commands: SuiteCommands = SuiteCommands()
+    verify: Several[Command] = ()
+    """Commands that say whether work is sound, for roles without their own."""
     enabled: bool = True
     """`false`: nothing starts here."""
 

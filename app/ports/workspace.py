@@ -92,6 +92,17 @@ class Workspace(Protocol):
         """
         ...
 
+    async def check_out(self, order: CheckoutOrder, sha: str) -> Checkout:
+        """Make a clean clone apart from the agent's, with an empty home beside it: at the commit
+        from which the work left the default branch, and with `sha`, a commit that `keep` has
+        answered, to go on to. Nothing of the agent's own clone is in it. One that was made before
+        is deleted. Raises `WorkspaceFailed`."""
+        ...
+
+    async def tidy_up(self, agent: str) -> None:
+        """Delete what `check_out` has made. A repeat changes nothing. Raises `WorkspaceFailed`."""
+        ...
+
     async def news(self, order: CheckoutOrder, since_sha: str) -> str:
         """What changed on the default branch since `since_sha`, for people; empty if nothing.
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.counters import Counters
-from app.core.agents.events import Decided, Passed, Raised, Warned
+from app.core.agents.events import Decided, Passed, Raised, Sound, Warned
 from app.core.agents.evidence import Evidence
 from app.core.agents.stops import Failure, Hold, Trip
 from app.core.breaker.verdict import amount_words
@@ -65,13 +65,20 @@ def agent_json(report: Report) -> Json:
     }
 
 
+_VERIFIED: Final[Mapping[Sound, bool | None]] = {
+    Sound.YES: True,
+    Sound.NO: False,
+    Sound.UNKNOWN: None,
+}
+
+
 def evidence_json(saw: Evidence) -> Json:
     """What Squadron saw of an agent's work."""
     diff = saw.diff
     return {
         "tests_run": saw.tests_run.value,
         "tests_passed": saw.tests_passed.value,
-        "verified": None,
+        "verified": None if saw.verified is None else _VERIFIED[saw.verified.sound],
         "files": None if diff is None else diff.files,
         "insertions": None if diff is None else diff.added,
         "deletions": None if diff is None else diff.deleted,

@@ -47,6 +47,7 @@ from app.services.reconciling.reviews import Judging
 from app.services.segment.attempt import Stops
 from app.services.segment.open_issue import Opening
 from app.services.segment.sub_agent_rows import SubAgents
+from app.services.segment.verifying import Verifying
 from app.services.starting.answers import Answers
 from app.services.starting.creating import Creating
 from app.services.starting.put_off import WaitingStarts
@@ -142,6 +143,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     config_reviews = ConfigReviews(world, plans=plans)
     sub_agents = SubAgents(world, plans=plans, money=money, moves=moves)
 
+    stops = Stops(drain, brakes)
     segments = Segments(
         world,
         moves=moves,
@@ -151,8 +153,9 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         braking=braking,
         room=room,
         providers=providers,
-        stops=Stops(drain, brakes),
+        stops=stops,
         opening=Opening(world),
+        verifying=Verifying(world, stops),
         looking=looking,
     )
     deliveries = Routing(

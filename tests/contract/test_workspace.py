@@ -713,3 +713,65 @@ async def test_a_lock_is_held_by_one_at_a_time(tmp_path: Path) -> None:
 def test_paths_in_gits_quotes_are_read_back(path: bytes) -> None:
     quoted = '"' + "".join(f"\\{byte:03o}" for byte in path) + '"'
     assert unquoted(quoted) == path
+
+
+# --- apart -----------------------------------------------------------------------------------
+
+
+async def test_a_clean_clone_apart_holds_what_git_holds_and_begins_at_the_default_branch(
+    workspace: GitWorkspace, remote: GitRemote, data: Path
+) -> None:
+    checkout = await workspace.prepare(ORDER)
+    directory = checkout.directory
+    commit(directory, "fix.py", "x = 1\n", "Fix it")
+    write(directory, "noise.log", "ignored")
+    git(directory, "config", "core.hooksPath", "/nowhere")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    write(directory, "fix.py", "x = 2\n")
+    assert kept.sha is not None
+    apart = await workspace.check_out(ORDER, kept.sha)
+    place = apart.directory
+    assert place == agent_directory(data, ORDER.agent) / "apart/workspace"
+    assert git(place, "rev-parse", "HEAD") == checkout.base_sha == apart.base_sha
+    assert (apart.head_sha, apart.is_fresh, apart.is_unchanged) == (kept.sha, True, True)
+    assert not (place / "fix.py").exists() and not (place / "noise.log").exists()
+    assert "hookspath" not in git(place, "config", "--list", "--local")
+    assert git(place, "remote") == ""
+    git(place, "checkout", "--quiet", "--force", "--detach", kept.sha)
+    assert (place / "fix.py").read_text() == "x = 1\n"
+    assert git(place, "status", "--porcelain", "--ignored") == ""
+    write(directory, "more.py", "y\n")
+    newer = await workspace.keep(ORDER, MESSAGE)
+    assert newer.sha is not None
+    again = await workspace.check_out(ORDER, newer.sha)
+    assert not (again.directory / "fix.py").exists(), "it begins anew"
+    await workspace.tidy_up(ORDER.agent)
+    await workspace.tidy_up(ORDER.agent)
+    assert not place.parent.exists()
+    assert (directory / "fix.py").read_text() == "x = 2\n"
+
+
+async def test_work_that_could_not_be_pushed_can_be_checked_out_apart(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    directory = (await workspace.prepare(ORDER)).directory
+    commit(directory, "fix.py", "x = 1\n", "Fix it")
+    remote.on("pre-receive", "exit 1")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.sha is not None and not kept.is_pushed
+    apart = await workspace.check_out(ORDER, kept.sha)
+    git(apart.directory, "checkout", "--quiet", "--detach", kept.sha)
+    assert (apart.directory / "fix.py").read_text() == "x = 1\n"
+
+
+async def test_what_nobody_has_kept_cannot_be_checked_out(workspace: GitWorkspace) -> None:
+    await workspace.prepare(ORDER)
+    with pytest.raises(WorkspaceFailed):
+        await workspace.check_out(ORDER, "1" * 40)
+
+
+async def test_with_the_clone_goes_what_is_apart(workspace: GitWorkspace, data: Path) -> None:
+    checkout = await workspace.prepare(ORDER)
+    apart = await workspace.check_out(ORDER, checkout.head_sha)
+    assert await workspace.remove(ORDER.agent)
+    assert not apart.directory.parent.exists()

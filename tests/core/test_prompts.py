@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.agents.agent import Agent
+from app.core.agents.events import Woken
 from app.core.agents.stops import Layer, Trip
 from app.core.breaker.verdict import LimitUse
 from app.core.github.patch import FilePatch
@@ -144,8 +145,11 @@ def test_a_sub_agents_task_is_in_the_words_of_its_parent() -> None:
     ],
 )
 def test_a_woken_agent_is_told_why_and_what_changed(news: str, changed: str) -> None:
-    said = ["mona said: use UTC.", "tom said: soon."]
-    assert wake_prompt(agent(), USES, said, news) == (
+    why = [
+        Woken(at=START, why="mona said: use UTC.", by="mona"),
+        Woken(at=START, why="tom said: soon.", by="tom"),
+    ]
+    assert wake_prompt(agent(), USES, why, news) == (
         f"You go on with issue #12.\n\nWhy {DATA}\n```text\nmona said: use UTC.\n```\n\n"
         f"Why {DATA}\n```text\ntom said: soon.\n```\n\n"
         f"{changed}\n\n{LEFT}"

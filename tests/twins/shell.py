@@ -45,6 +45,8 @@ class TwinShell(Processes):
         assert SEGMENT_VARIABLE in environment, "whose process it is has to be seen"
         try:
             async with self._clock.timeout(timeout_seconds):
+                if argv[-2] != "-c":  # a script, with its name
+                    return _really(argv, cwd, environment)
                 return await self._run(argv[-1], cwd, environment)
         except TimeoutError:
             return Ended(None, "")
@@ -59,7 +61,7 @@ class TwinShell(Processes):
                 await self._clock.sleep(float(waits[2]))
             return Ended(0, "")
         if not _OF_OURS.search(line) and not _PLAIN.fullmatch(line):
-            return _really(line, cwd, environment)
+            return _in_bash(line, cwd, environment)
         output, ended = "", Ended(0, "")
         for link, part in _parts(line):
             if link == "&&" and ended.exit_code != 0:
@@ -88,7 +90,7 @@ class TwinShell(Processes):
             case ["false"]:
                 return Ended(1, "")
             case _:
-                return _really(line, cwd, environment)
+                return _in_bash(line, cwd, environment)
         return Ended(0, "")
 
     def _git(self, words: list[str], cwd: Path, who: tuple[str, str]) -> None:
@@ -98,6 +100,8 @@ class TwinShell(Processes):
                 pass
             case ["commit", "--message", message]:
                 clone.commit(message, *who)
+            case ["checkout", "--force", "--detach", sha]:
+                clone.go_to(sha)
             case ["merge", branch] | ["merge", "-m", _, branch]:
                 clone.merge(branch.removeprefix("origin/"), *who)
             case _:
@@ -115,11 +119,15 @@ def _is_there(file: Path) -> bool:
     return file.exists()
 
 
-def _really(line: str, cwd: Path, environment: Mapping[str, str]) -> Ended:
-    """What a real shell makes of it."""
+def _in_bash(line: str, cwd: Path, environment: Mapping[str, str]) -> Ended:
     assert not _OF_OURS.search(line), f"the twin's shell does not know {line}"
+    return _really(["bash", "-c", line], cwd, environment)
+
+
+def _really(argv: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> Ended:
+    """What a real shell makes of it."""
     done = subprocess.run(
-        ["bash", "-c", line],
+        argv,
         cwd=cwd,
         env=dict(environment),
         stdin=subprocess.DEVNULL,

@@ -52,6 +52,13 @@ class Clone:
         if merged or files != dict(self.git.files(self.head)):
             self.head = self.git.make(files, [self.head, *merged], message, name, email)
 
+    def go_to(self, sha: str) -> None:
+        """Check a commit out; what is not tracked stays."""
+        before, untracked = self.git.files(self.head), self.files()
+        left = {path: held for path, held in untracked.items() if path not in before}
+        self.write({**left, **self.git.files(sha)})
+        self.head = sha
+
     def merge(self, branch: str, name: str, email: str) -> None:
         """Bring a branch of GitHub in; where both have another, our own stays."""
         there = self.git.head(branch)
@@ -74,6 +81,8 @@ class TwinWorkspace:
         """Why GitHub's git does not answer; empty: it does."""
         self.keeps_nothing = ""
         """Why it does not answer when work is pushed; empty: it does."""
+        self.checks_out_nothing = ""
+        """Why nothing can be checked out apart; empty: it can."""
         self.refused = ""
         """Why GitHub takes no push; empty: it does."""
         self.defect: Exception | None = None
@@ -83,10 +92,13 @@ class TwinWorkspace:
         self._box = box
         self._data = data_directory
         self._clones: dict[str, Clone] = {}
+        self._apart: dict[str, Clone] = {}
+        """What was checked out apart, by the agent whose work it is."""
 
     def clone_at(self, directory: Path) -> Clone:
         """The clone that is in that directory."""
-        found = [each for each in self._clones.values() if each.directory == directory]
+        clones = (*self._clones.values(), *self._apart.values())
+        found = [each for each in clones if each.directory == directory]
         if not found:
             raise WorkspaceFailed(f"{directory} is not an agent's workspace.")
         return found[0]
@@ -150,6 +162,22 @@ class TwinWorkspace:
             was_told=diverged and clone.told == git.head(order.branch),
             content=_identity(clone) if not problem and holds else None,
         )
+
+    async def check_out(self, order: CheckoutOrder, sha: str) -> Checkout:
+        self._asked(f"check_out {order.agent}")
+        if self.checks_out_nothing:
+            raise WorkspaceFailed(self.checks_out_nothing)
+        clone = self._clones[order.agent]
+        directory = clone.directory.parent / "apart" / "workspace"
+        apart = Clone(clone.git, directory, clone.base, clone.base, pushed=sha)
+        apart.write(clone.git.files(clone.base))
+        self._apart[order.agent] = apart
+        return Checkout(directory, clone.base, sha, is_fresh=True, is_unchanged=True)
+
+    async def tidy_up(self, agent: str) -> None:
+        self._asked(f"tidy_up {agent}")
+        self._apart.pop(agent, None)
+        shutil.rmtree(agent_directory(self._data, agent) / "apart", ignore_errors=True)
 
     async def news(self, order: CheckoutOrder, since_sha: str) -> str:
         git = self._git(f"news {order.agent}", order)

@@ -8,6 +8,8 @@ from app.adapters.github.reading import file_content, needed_number, needed_text
 from app.ports import Unreadable
 
 DIRECTORY: Final = ".squadron"
+NAMES: Final = ("config.yaml", "config.yml", "setup.sh", "verify.sh")
+"""What is read there besides the agents' files."""
 MAX_FILES: Final = 64
 MAX_FILE_BYTES: Final = 256 * 1024
 MOST_KEPT: Final = 2_000
@@ -38,14 +40,14 @@ class KeptContents:
 
 
 async def configuration(contents: Contents, kept: KeptContents) -> dict[str, bytes]:
-    """`config.yaml`, `setup.sh` and `agents/*.md` by their path below the directory; empty without
-    one. Also `config.yml`: who reads them has to say that nobody reads that.
+    """`config.yaml`, `setup.sh`, `verify.sh` and `agents/*.md` by their path below the directory;
+    empty without one. Also `config.yml`: who reads them has to say that nobody reads that.
 
     Raises `Unreadable` where a bound is passed or a link lies: a part of a configuration would be
     another configuration.
     """
     top = {_name(each): each for each in _entries(DIRECTORY, await contents(DIRECTORY))}
-    found = [top[name] for name in ("config.yaml", "config.yml", "setup.sh") if name in top]
+    found = [top[name] for name in NAMES if name in top]
     if "agents" in top:
         path = f"{DIRECTORY}/agents"
         listed = _entries(path, await kept.get(contents, path, top["agents"]))

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from app.adapters.workspace.clone import make_clone
+from app.adapters.workspace.clone import make_clone, make_clone_apart
 from app.adapters.workspace.commits import diff_size, have_equal_content, merge_base, merged_tree
 from app.adapters.workspace.dependencies import dependencies
 from app.adapters.workspace.handover import Handover, Taken
@@ -139,6 +139,30 @@ class GitWorkspace:
             is_away = isinstance(failure, GitAway)
             return KeptWork(sha=None, is_pushed=False, problem=problem, is_away=is_away)
 
+    async def check_out(self, order: CheckoutOrder, sha: str) -> Checkout:
+        """A clean clone of what the host has of the work. Raises `WorkspaceFailed`."""
+        check_branches(order)
+        place = self._place(order.agent)
+        async with _at_work(place):
+            handover = Handover(self._git, place)
+            base = await handover.known("base")
+            await self._delete_apart(place)
+            await make_clone_apart(self._git, handover, place.apart, order, base, sha)
+            files = await dependencies(self._git, place.handover, base)
+        directory = place.apart.workspace
+        return Checkout(directory, base, sha, is_fresh=True, dependencies=files, is_unchanged=True)
+
+    async def tidy_up(self, agent: str) -> None:
+        """Delete the clone apart, whatever has become of it."""
+        place = self._place(agent)
+        if place.apart.root.exists():
+            async with _at_work(place):
+                await self._delete_apart(place)
+
+    async def _delete_apart(self, place: Place) -> None:
+        if place.apart.root.exists():
+            await asyncio.to_thread(delete_tree, place.apart.root)
+
     async def news(self, order: CheckoutOrder, since_sha: str) -> str:
         """What is new on the default branch, and bring it into the clone."""
         check_branches(order)
@@ -195,7 +219,8 @@ class GitWorkspace:
                 if place.unfinished.exists():
                     await asyncio.to_thread(delete_tree, place.unfinished)
                 place.workspace.rename(place.unfinished)
-            for directory in (place.unfinished, place.handover, place.incoming):
+            ours = (place.unfinished, place.handover, place.incoming, place.apart.root)
+            for directory in ours:
                 if directory.exists():
                     await asyncio.to_thread(delete_tree, directory)
             place.bundle.unlink(missing_ok=True)

@@ -52,3 +52,35 @@ async def make_clone(
     handover = Handover(git, place)
     await handover.make(mirror.directory, base_sha, head_sha, packs_of(clone))
     clone.rename(place.workspace)
+
+
+async def make_clone_apart(
+    git: HostGit, handover: Handover, place: Place, order: CheckoutOrder, base_sha: str, sha: str
+) -> None:
+    """Clone a commit of the work, as the agent's branch, and `base_sha`, which is checked out, as
+    `origin/<default>`. Everything comes from the host's own repository of the agent's work.
+
+    Raises `WorkspaceFailed`.
+    """
+    await handover.note(apart=sha)
+    place.root.mkdir(parents=True, exist_ok=True)
+    clone = place.unfinished
+    git_directory = clone / ".git"
+    await git(
+        None, "init", "--quiet", "--template=", f"--initial-branch={order.branch}", str(clone)
+    )
+    await git(
+        git_directory,
+        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok"),
+        str(handover.place.handover),
+        f"+refs/squadron/base:refs/remotes/origin/{order.default_branch}",
+        f"+refs/squadron/apart:refs/heads/{order.branch}",
+        timeout_seconds=NETWORK_SECONDS,
+    )
+    await git(
+        git_directory,
+        *("checkout", "--quiet", "--force", "--detach", base_sha),
+        work_tree=clone,
+        timeout_seconds=NETWORK_SECONDS,
+    )
+    clone.rename(place.workspace)

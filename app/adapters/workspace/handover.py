@@ -11,6 +11,7 @@ committed is staged by the host (`stage`). Several references tell what is known
     refs/squadron/pushed   what the branch on GitHub was read back to be
     refs/squadron/lesser   what was pushed without the changes that must not be
     refs/squadron/target   what the clone was last brought to hold of others' commits
+    refs/squadron/apart    what is checked out apart from the workspace
     refs/squadron/told     a head on GitHub that conflicts with the work, as the agent knows
 """
 

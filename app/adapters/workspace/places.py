@@ -66,6 +66,12 @@ class Place:
         return self.root / "tmp"
 
     @property
+    def apart(self) -> "Place":
+        """A clean checkout in which Squadron finds out whether work is sound, with a home and
+        temporary files of its own."""
+        return Place(self.root / "apart")
+
+    @property
     def handover(self) -> Path:
         """The host's git directory about this agent's work."""
         return self.root / "handover.git"

@@ -82,6 +82,15 @@ class Assignment:
     """Of the repository, from the default branch: runs after `setup`, for bash. Empty: none."""
     runtime: RuntimeName = "embedded"
     tests: Tests = Tests.EXPECTED
+    verify: tuple[str, ...] = ()
+    """Commands that say whether its work is sound, before that is handed over."""
+    verify_script: str = ""
+    """The same, of the repository's default branch: runs after `verify`, for bash. Empty: none."""
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether anything says if its work is sound."""
+        return bool(self.verify or self.verify_script)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from app.core.agents.events import (
     Returned,
     SegmentEnded,
     SegmentStarted,
+    SentBack,
     SetUp,
     Slept,
     Spawned,
@@ -51,6 +52,8 @@ from app.core.agents.events import (
     ToolEnded,
     Tripped,
     TurnAsked,
+    Verified,
+    VerifyBegun,
     Waits,
     Warned,
     Woken,
@@ -314,8 +317,12 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
                 tests=_cut_off(counters.tests),
                 loops=counters.loops.cut_off(),
             )
-        case SegmentEnded() | TakenAway() | Finished():
+        case SegmentEnded() | TakenAway() | Finished() | VerifyBegun():
             return counters._replace(clock=None, heard=None)
+        case SentBack():  # Squadron has run the tests, and they were red
+            return _heard_news(counters)._replace(
+                test_runs=counters.test_runs + 1, fix_cycles=counters.fix_cycles + 1
+            )
         case Slept(at=at, waits_for=waits_for):
             asleep_since = None if waits_for is Waits.REVIEW else at
             return counters._replace(clock=None, heard=None, asleep_since=asleep_since)
@@ -342,6 +349,8 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
         case SpokenTo():
             return counters._replace(unheard=(*counters.unheard, event))
         case Created() | ToolDenied() | Ticked() | Summarised() | Kept() | HandedOver():
+            return counters
+        case Verified():
             return counters
         case Proposed() | Reported() | HostRefused() | SetUp():
             return counters

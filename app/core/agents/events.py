@@ -451,6 +451,45 @@ class Kept:
     """Paths in the workspace that were not pushed, as people read them."""
 
 
+class Sound(StrEnum):
+    """What came of the commands that say whether work is sound."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+    """They could not be run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyBegun:
+    """Squadron itself is about to find out whether the pushed work is sound, in a clean checkout.
+    The agent does nothing meanwhile: its clock stops until it goes on."""
+
+    at: datetime
+    sha: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verified:
+    """What Squadron has found out of a pushed commit."""
+
+    at: datetime
+    sha: str
+    sound: Sound
+    why: str
+    """For people, in one sentence: which command failed, and how; or why none could be run."""
+    output: str = ""
+    """The end of what that command said. Bounded and redacted, and else as it came."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentBack:
+    """The work is not sound, as `Verified` says, and goes back to the agent: that is an iteration,
+    also where test runs are counted."""
+
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandedOver:
     """The agent's work has a pull request from here on."""
@@ -570,6 +609,9 @@ AgentEvent = (
     | Slept
     | Woken
     | Kept
+    | VerifyBegun
+    | Verified
+    | SentBack
     | HandedOver
     | TakenAway
     | Finished
@@ -581,7 +623,7 @@ AgentEvent = (
     | Decided
 )
 
-Ask = TurnAsked | ModelAsked | ToolAsked | Ticked
+Ask = TurnAsked | ModelAsked | ToolAsked | SentBack | Ticked
 """The events that the breaker judges before it lets them happen."""
 
 

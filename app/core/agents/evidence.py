@@ -21,6 +21,7 @@ from app.core.agents.events import (
     ToolAsked,
     ToolEnded,
     ToolKind,
+    Verified,
 )
 from app.testruns import Outcome, Suite, covers
 
@@ -45,6 +46,8 @@ class Evidence:
     """Of the whole branch; None: not measured."""
     withheld: tuple[str, ...]
     """Paths in the workspace that GitHub does not hold, as people read them."""
+    verified: Verified | None = None
+    """What Squadron itself found out of the very commit that GitHub holds; None: nothing."""
 
     @property
     def is_tested(self) -> bool:
@@ -89,11 +92,13 @@ def evidence(log: Sequence[AgentEvent], counters: Counters) -> Evidence | None:
     kept, runs = pushed[-1], [*_runs(log)]
     tests_run = _tests_run(kept.content, runs, log)
     of_it = [run for run in runs if kept.content is not None and run.is_of(kept.content)]
+    verified = [each for each in log if isinstance(each, Verified) and each.sha == kept.sha]
     return Evidence(
         tests_run=tests_run,
         tests_passed=_passed(of_it, counters) if tests_run is Known.YES else Known.UNKNOWN,
         diff=kept.diff,
         withheld=kept.withheld,
+        verified=verified[-1] if verified else None,
     )
 
 

@@ -18,6 +18,7 @@ from app.core.agents.events import (
     ModelAsked,
     Passed,
     Phase,
+    SentBack,
     Ticked,
     ToolAsked,
     ToolDenied,
@@ -393,7 +394,7 @@ def _denied(ask: Ask, reason: str) -> AgentEvent:
     match ask:
         case ToolAsked(at=at, tool=tool, what=what):
             return ToolDenied(at=at, tool=tool, what=what, reason=reason)
-        case TurnAsked(at=at) | ModelAsked(at=at) | Ticked(at=at):
+        case TurnAsked(at=at) | ModelAsked(at=at) | SentBack(at=at) | Ticked(at=at):
             return Ticked(at=at)
         case _:
             assert_never(ask)

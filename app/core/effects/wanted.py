@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
-from app.core.agents.events import Waits
+from app.core.agents.events import Sound, Waits
 from app.core.agents.evidence import Evidence, Known
 from app.core.agents.lifecycle import State
 from app.core.effects.check_run import Conclusion
@@ -131,13 +131,20 @@ def check_conclusion(
 def conclusion_of_work(agent: Agent, saw: Evidence | None) -> Conclusion:
     """What the check of work that is handed over says. Green means seen (promise 13); red only
     what was seen, for GitHub lets neutral pass where a check is required."""
-    if agent.assignment.tests is Tests.NONE:
-        return "success"
-    if saw is None:
-        return "neutral"
-    if saw.tests_passed is Known.NO:
+    expects_tests = agent.assignment.tests is Tests.EXPECTED
+    if expects_tests and saw is not None and saw.tests_passed is Known.NO:
         return "action_required"
-    return "success" if saw.is_tested else "neutral"
+    if agent.assignment.is_verified:
+        verified = None if saw is None else saw.verified
+        return "neutral" if verified is None else _OF_VERIFIED[verified.sound]
+    return "success" if not expects_tests or (saw is not None and saw.is_tested) else "neutral"
+
+
+_OF_VERIFIED: Final[Mapping[Sound, Conclusion]] = {
+    Sound.YES: "success",
+    Sound.NO: "action_required",
+    Sound.UNKNOWN: "neutral",
+}
 
 
 OURS: Final = "<!-- squadron:"

@@ -92,6 +92,8 @@ class RolePlan:
     may_label: tuple[str, ...] = ()
     """Labels that agents of a TRIAGE role may set themselves; all others they only propose."""
     tests: Tests = Tests.EXPECTED
+    verify: tuple[str, ...] = ()
+    """Commands that say whether work is sound, its own or the repository's."""
 
     @property
     def is_unbounded(self) -> bool:
@@ -167,6 +169,8 @@ class RepositoryPlan:
     enabled: bool = True
     setup_script: str = ""
     """`setup.sh`: what prepares the workspace of every role that changes things."""
+    verify_script: str = ""
+    """`verify.sh`: what says whether the work of such a role is sound, after its commands."""
 
     def budgets_of(self, repository: str) -> tuple[Budget, ...]:
         """The budgets, as those of `repository` (`owner/name`), whose plan this is."""

@@ -2,23 +2,29 @@
 
 from typing import Final
 
+from app.core.agents.events import Sound, Verified
 from app.core.agents.evidence import Evidence, Known
 from app.core.effects.wanted import conclusion_of_work
 from app.core.rules.plan import Tests
-from app.core.text.markdown import in_one_line, quoted
+from app.core.text.markdown import cut, in_one_line, quoted
 from app.core.words.pauses import diff_words
+from app.core.words.prompts import VERIFY_SCRIPT
 from app.core.words.report import Report
 
 EVIDENCE_BEGINS: Final = "<!-- squadron:evidence -->"
 EVIDENCE_ENDS: Final = "<!-- /squadron:evidence -->"
 """The marks around what Squadron saw in the text of a pull request: there it is kept up to date."""
 MOST_WITHHELD_NAMED: Final = 10
+MOST_WHY_CHARACTERS: Final = 500
 _TICK: Final = "`"
 _MARK: Final = "'"
 
 
 def tests_sentence(report: Report) -> str:
-    """What Squadron saw of the tests; empty: the work has not come to GitHub yet."""
+    """What Squadron saw of the tests, or found out itself; empty: the work has not come to GitHub
+    yet."""
+    if report.agent.assignment.is_verified and report.evidence is not None:
+        return _verified_sentence(report.evidence.verified)
     if report.agent.assignment.tests is Tests.NONE:
         return "This role changes no code, so Squadron expects no tests (`tests: none`)."
     saw = report.evidence
@@ -37,6 +43,30 @@ def tests_sentence(report: Report) -> str:
             return "Squadron cannot tell if tests ran on just this work."
 
 
+def _verified_sentence(verified: Verified | None) -> str:
+    if verified is None:
+        return "Squadron has not checked this commit in a clean checkout."
+    match verified.sound:
+        case Sound.YES:
+            return "Squadron checked it in a clean checkout, and it is sound."
+        case Sound.NO:
+            return f"Squadron checked it in a clean checkout: {in_one_line(verified.why)}"
+        case Sound.UNKNOWN:
+            why = in_one_line(cut(verified.why, MOST_WHY_CHARACTERS))
+            return f"Squadron could not check it in a clean checkout. {why}"
+
+
+def _verified_line(report: Report, saw: Evidence) -> str:
+    assignment, verified = report.agent.assignment, saw.verified
+    commands = [*assignment.verify, *([VERIFY_SCRIPT] if assignment.verify_script else [])]
+    named = ", ".join(f"`{in_one_line(each).replace(_TICK, _MARK)}`" for each in commands)
+    head = f"Checked in a clean checkout by {named}:"
+    if verified is None:
+        return f"{head} **not yet**."
+    why = f": {in_one_line(cut(verified.why, MOST_WHY_CHARACTERS))}" if verified.why else "."
+    return f"{head} **{verified.sound}**{why}"
+
+
 def evidence_section(report: Report) -> str:
     """What Squadron saw, as a list; empty: the work has not come to GitHub yet."""
     saw = report.evidence
@@ -49,6 +79,8 @@ def evidence_section(report: Report) -> str:
     ]
     if report.agent.assignment.tests is Tests.NONE:
         lines[:2] = [tests_sentence(report)]
+    if report.agent.assignment.is_verified:
+        lines.insert(0, _verified_line(report, saw))
     if saw.withheld:
         lines.append(f"Not pushed: {_paths(saw)}.")
     return "\n".join(["What Squadron saw:", "", *(f"- {line}" for line in lines)])

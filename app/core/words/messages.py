@@ -48,6 +48,8 @@ def state_sentence(report: Report) -> str:
             return _held_up_sentence(report.held_up)
         case State.QUEUED:
             return _queue_sentence(report.queue)
+        case State.ACTIVE if report.is_being_verified:
+            return "Its work is done; Squadron checks it in a clean checkout."
         case State.ACTIVE:
             return "Working."
         case State.PAUSED if report.hold is not None:

@@ -26,6 +26,8 @@ from app.core.agents.events import (
     Spawned,
     ToolAsked,
     ToolEnded,
+    Verified,
+    VerifyBegun,
     Waits,
     Warned,
 )
@@ -114,6 +116,9 @@ class Report:
     review_refused: str = ""
     """Why GitHub does not take its review; empty: it did, or was not asked yet."""
 
+    is_being_verified: bool = False
+    """Whether Squadron looks just now whether the work is sound."""
+
     @property
     def is_merged(self) -> bool:
         """Whether an agent that is COMPLETED ended by something that happened on GitHub, rather
@@ -161,6 +166,7 @@ def report(
         queue=queue,
         evidence=evidence(log, counters) if agent.assignment.kind is RoleKind.WORK else None,
         held_up=_held_up(log) if agent.waits_for in _HELD_UP else None,
+        is_being_verified=agent.state is State.ACTIVE and _is_being_verified(log),
     )
 
 
@@ -175,6 +181,13 @@ def braked(log: Sequence[AgentEvent]) -> Braked | None:
             case _:
                 continue
     return None
+
+
+def _is_being_verified(log: Sequence[AgentEvent]) -> bool:
+    for event in reversed(log):
+        if isinstance(event, SegmentStarted | Verified | VerifyBegun):
+            return isinstance(event, VerifyBegun)
+    return False
 
 
 def _held_up(log: Sequence[AgentEvent]) -> HeldUp | None:

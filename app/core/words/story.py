@@ -21,10 +21,12 @@ from app.core.agents.events import (
     Raised,
     Returned,
     SetUp,
+    Sound,
     ToolAsked,
     ToolDenied,
     ToolEnded,
     Tripped,
+    Verified,
     Waits,
     Warned,
 )
@@ -78,6 +80,17 @@ def command_words(at: datetime, by: str, lines: Sequence[str], *, is_refused: bo
     return f"{_full(at)} {quoted(by)}: {quoted('; '.join(lines))} ({outcome})"
 
 
+def _verified_words(event: Verified) -> str:
+    head = f"Commit {event.sha[:12]} was checked in a clean checkout"
+    match event.sound:
+        case Sound.YES:
+            return f"{head}: it is sound"
+        case Sound.NO:
+            return f"{head}: {quoted(event.why)}"
+        case Sound.UNKNOWN:
+            return f"Commit {event.sha[:12]} could not be checked: {quoted(event.why)}"
+
+
 class _Story:
     def __init__(
         self,
@@ -111,6 +124,9 @@ class _Story:
         for event in self._log:
             if isinstance(event, SetUp) and event.made_at is not None:
                 yield f"Its setup was taken from the one that ran at {_full(event.made_at)}."
+        for event in self._log:
+            if isinstance(event, Verified):
+                yield f"{_verified_words(event)} ({self._clock(event.at)})."
         if agent.trip is not None:
             yield (
                 f"Stopped at {self._clock(agent.trip.at)} by the {agent.trip.layer} layer:"

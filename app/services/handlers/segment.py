@@ -23,6 +23,7 @@ from app.core.agents.events import (
     HeldUp,
     Reported,
     SegmentStarted,
+    SentBack,
     Slept,
     TurnAsked,
     Waits,
@@ -31,7 +32,7 @@ from app.core.agents.events import (
 from app.core.agents.lifecycle import State
 from app.core.agents.steps import Death, HoldBack, Pause, Requeue, Sleep, escalation
 from app.core.agents.stops import Cause, Failure, StopReason
-from app.core.steering.at_end import step_at_end
+from app.core.steering.at_end import hands_over, step_after, step_at_end
 from app.core.steering.github_away import GitHubAway, try_again_at
 from app.core.words.refusals import github_away
 from app.ports import (
@@ -63,6 +64,7 @@ from app.services.segment.supervision import (
     Stop,
     Stopped,
 )
+from app.services.segment.verifying import Verifying
 from app.services.steering.look import Looking
 from app.services.world import World, repository_of, segment_marker
 
@@ -84,6 +86,7 @@ class Segments:
         providers: Providers,
         stops: Stops,
         opening: Opening,
+        verifying: Verifying,
         looking: Looking,
     ) -> None:
         self._world = world
@@ -96,6 +99,7 @@ class Segments:
         self._stops = stops
         self._sub_agents = sub_agents
         self._opening = opening
+        self._verifying = verifying
         self._looking = looking
 
     async def run(self, work: RunSegment) -> None:
@@ -133,7 +137,8 @@ class Segments:
             await self._moves.apply(agent, Pause(hold))
             return
         if (report := _unanswered_report(history)) is not None:
-            await self._close_by_agent(agent, report)
+            gate = BreakerGate.going_on(world, agent, history)
+            await self._close_by_agent(agent, gate, report)
             return
         if await self._braking.is_held(agent):
             await self._braking.interrupt(agent, "")
@@ -188,7 +193,7 @@ class Segments:
     async def _close(self, agent: Agent, gate: BreakerGate, result: Result) -> None:
         match result:
             case Ended(end=end):
-                await self._close_by_agent(agent, end)
+                await self._close_by_agent(agent, gate, end)
             case Stopped(why=why, summary=summary):
                 await self._close_by_stop(agent, gate, why, summary)
             case CannotGoOn(cause=Cause.NO_ACCESS, reason=reason):
@@ -205,7 +210,7 @@ class Segments:
             case _:
                 assert_never(result)
 
-    async def _close_by_agent(self, agent: Agent, end: SessionEnd) -> None:
+    async def _close_by_agent(self, agent: Agent, gate: BreakerGate, end: SessionEnd) -> None:
         world = self._world
         if isinstance(end, ReviewSubmitted):
             await self._publisher.post_review(agent.id)
@@ -214,6 +219,12 @@ class Segments:
         others = await world.store.agents(repository=agent.repository)
         unknown = await self._unknown(agent, end)
         step = step_at_end(agent, end, kept, history, others, world.clock.now(), unknown)
+        if hands_over(step) and agent.assignment.is_verified and kept.sha is not None:
+            found = await self._verifying.judge(agent, gate, kept.sha)
+            if isinstance(found, Stop):
+                await self._close_by_stop(agent, gate, found, _summary(end))
+                return
+            step = step_after(found, step)
         await self._moves.apply(agent, step, kept)
         await self._looking.look_again(agent.id)
 
@@ -291,6 +302,10 @@ class Segments:
         await self._moves.apply(agent, step)
 
 
+def _summary(end: SessionEnd) -> str:
+    return end.summary if isinstance(end, ReportedComplete | ReviewSubmitted) else ""
+
+
 def _unanswered_report(
     history: Sequence[AgentEvent],
 ) -> Report | None:
@@ -303,7 +318,7 @@ def _unanswered_report(
                 return ReviewSubmitted(text, comments)
             case Reported(tool=ClosingTool.REPORT_BLOCKED, text=text, blocked_by=blockers):
                 return ReportedBlocked(text, blockers)
-            case Slept() | Woken() | TurnAsked():
+            case Slept() | Woken() | SentBack() | TurnAsked():
                 return None
             case _:
                 continue

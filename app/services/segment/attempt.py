@@ -10,7 +10,15 @@ from typing import Final, TypeVar
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
-from app.core.agents.events import AgentEvent, Failed, ModelCalled, Woken
+from app.core.agents.events import (
+    AgentEvent,
+    Failed,
+    ModelCalled,
+    SentBack,
+    Sound,
+    Verified,
+    Woken,
+)
 from app.core.agents.stops import Cause, Failure
 from app.core.breaker.verdict import usage
 from app.core.github.patch import files_of
@@ -37,7 +45,13 @@ from app.services.moves.providers import Providers
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.listening import Listening
 from app.services.segment.open_issue import Opening
-from app.services.segment.setup import SettingUp, was_cut_off
+from app.services.segment.setup import (
+    SettingUp,
+    SetupFailed,
+    is_ready,
+    note_ready,
+    was_cut_off,
+)
 from app.services.segment.sub_agent_rows import SubAgents
 from app.services.segment.sub_agents import Children, Workplace
 from app.services.segment.supervision import CannotGoOn, Result, Stop, Stretch, reason_to_stop
@@ -64,6 +78,12 @@ class Stops:
 
     drain: Drain
     brakes: BrakeWatch
+
+    def now(self, agent: Agent) -> Stop | None:
+        """Whether the process drains, or a brake is on where the agent works."""
+        if self.drain.is_requested:
+            return Stop.DRAINED
+        return Stop.BRAKED if self.brakes.holds(agent) else None
 
 
 class Segment:
@@ -164,9 +184,7 @@ class Segment:
 
     def must_stop(self) -> Stop | None:
         """Whether the process drains, or a brake is on."""
-        if self._stops.drain.is_requested:
-            return Stop.DRAINED
-        return Stop.BRAKED if self._stops.brakes.holds(self._agent) else None
+        return self._stops.now(self._agent)
 
     async def look(self) -> None:
         """Stop an agent for good that takes too much of the disk, however often it is told; let
@@ -207,15 +225,24 @@ class Segment:
 
     async def _set_up(self, order: CheckoutOrder, checkout: Checkout) -> str:
         """The problem in words, empty if all went well."""
-        world, agent, gate = self._world, self._agent, self._gate
+        world, agent, record = self._world, self._agent, self._gate.record
+        if is_ready(world, agent, checkout):
+            return ""
+        seen = environment(world, agent, order)
         try:
-            return await SettingUp(world, agent, gate, order, checkout).run()
+            made = await SettingUp(world, agent, checkout, seen, record).run()
         except KeptSetupFailed as error:
             where = {"agent": str(agent.id)}
             log.warning("a kept setup could not be taken, so it runs: %s", error, extra=where)
-        await world.workspace.discard(str(agent.id))
-        fresh = await self._prepare(order)
-        return await SettingUp(world, agent, gate, order, fresh).run(takes_kept=False)
+            await world.workspace.discard(str(agent.id))
+            fresh = await self._prepare(order)
+            made = await SettingUp(world, agent, fresh, seen, record).run(takes_kept=False)
+        if isinstance(made, SetupFailed):
+            return made.why
+        if made is not None:
+            await record([made])
+        note_ready(world, agent)
+        return ""
 
     async def _looked_at(self, order: CheckoutOrder, number: int) -> UnderReview:
         github, workspace = self._world.github, self._world.workspace
@@ -289,21 +316,24 @@ def _unprepared(error: WorkspaceFailed | GitHubFailed) -> CannotGoOn | GitHubAwa
     return CannotGoOn(Cause.WORKSPACE_FAILED, f"The workspace could not be prepared: {error}")
 
 
-def _unheard(history: Sequence[AgentEvent]) -> list[str]:
-    """Why it was woken since the model has last answered, oldest first: a limit may have stopped
-    it before it was told of what woke it first."""
-    why = list[str]()
+def _unheard(history: Sequence[AgentEvent]) -> list[Woken | Verified]:
+    """Why it goes on, of what happened since the model has last answered, oldest first: a limit may
+    have stopped it before it was told of what woke it first."""
+    why = list[Woken | Verified]()
     for event in history:
-        if isinstance(event, ModelCalled):
-            why.clear()
-        elif isinstance(event, Woken):
-            why.append(event.why)
+        match event:
+            case ModelCalled():
+                why.clear()
+            case Woken() | Verified(sound=Sound.NO):
+                why.append(event)
+            case _:
+                pass
     return why
 
 
 def _is_heard(history: Sequence[AgentEvent]) -> bool:
-    """Whether the model has answered since the agent was started, or woken for the last time."""
+    """Whether the model has answered since the agent was started, woken, or sent back last."""
     for event in reversed(history):
-        if isinstance(event, ModelCalled | Woken):
+        if isinstance(event, ModelCalled | Woken | SentBack):
             return isinstance(event, ModelCalled)
     return False

@@ -22,6 +22,7 @@ from app.core.agents.events import (
     Ask,
     ModelAsked,
     ModelCalled,
+    SentBack,
     Spoke,
     SuiteAsked,
     Ticked,
@@ -327,6 +328,10 @@ class BreakerGate:
         verdict = await self._ask(Ticked(at=self._clock.now()), Layer.TIMER)
         if verdict.answer is Answer.WARN:
             self._untold.append(verdict.reason)
+
+    async def sent_back(self) -> Verdict:
+        """May the agent have its work back, which is not sound? Counts as an iteration."""
+        return await self._ask(SentBack(at=self._clock.now()))
 
     async def look(self) -> None:
         """See whether the segment is still the present one, if it does not ask for anything."""

@@ -1,19 +1,19 @@
-"""What makes a clone ready to be worked in, before the agent's first turn: `setup:` of its role,
-then `.squadron/setup.sh`. Both are the default branch's, whatever the clone holds."""
+"""What makes a clone ready to be worked in, before the agent's first turn, or to be judged in,
+after its last: `setup:` of its role, then `.squadron/setup.sh`. Both are the default branch's,
+whatever the clone holds."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import HostRefused, SetUp
+from app.core.agents.events import AgentEvent, HostRefused, SetUp
 from app.core.text.redact import Redactor
-from app.ports import Checkout, CheckoutOrder, Ended, RefusedHost, SetupOrder
-from app.services.segment.gate import BreakerGate
-from app.services.world import World, environment
+from app.ports import Checkout, Ended, RefusedHost, SetupOrder
+from app.services.world import World
 
 SETUP_SECONDS: Final = 900.0
 SETUP_OUTPUT_CHARACTERS: Final = 1_500
@@ -29,33 +29,50 @@ def was_cut_off(world: World, agent: Agent) -> bool:
     return any(_commands(agent)) and not _done(world, agent).exists()
 
 
+def is_ready(world: World, agent: Agent, checkout: Checkout) -> bool:
+    """Whether its clone was made ready before."""
+    return not checkout.is_fresh and _done(world, agent).exists()
+
+
+def note_ready(world: World, agent: Agent) -> None:
+    """Its clone is ready from now on."""
+    _done(world, agent).touch()
+
+
+@dataclass(frozen=True, slots=True)
+class SetupFailed:
+    """A clone is not ready."""
+
+    why: str
+    """For people: which command failed, and how."""
+
+
 @dataclass(frozen=True, slots=True)
 class SettingUp:
     """Makes one clone ready, once."""
 
     world: World
     agent: Agent
-    gate: BreakerGate
-    order: CheckoutOrder
     checkout: Checkout
+    environment: Mapping[str, str]
+    """Of its processes."""
+    record: Callable[[Sequence[AgentEvent]], Awaitable[None]]
+    """Tells the agent's log."""
 
-    async def run(self, *, takes_kept: bool = True) -> str:
-        """Run what the agent's assignment says, or take what an equal setup has left; the problem
-        in words, empty if all went well.
+    async def run(self, *, takes_kept: bool = True) -> SetUp | SetupFailed | None:
+        """Run what the agent's assignment says, or take what an equal setup has left; None: there
+        is nothing to run.
 
         Hosts that it may not reach are told in the agent's log. Raises `KeptSetupFailed`: the
         clone is to be made anew; `OSError`, `Superseded`, `StoreUnavailable`.
         """
-        is_done = _done(self.world, self.agent)
-        if is_done.exists() and not self.checkout.is_fresh:
-            return ""
-        if commands := [*_commands(self.agent)]:
-            made_at = await self._taken() if takes_kept else None
-            if made_at is None and (problem := await self._made(commands)):
-                return problem
-            await self.gate.record([SetUp(at=self.world.clock.now(), made_at=made_at)])
-        is_done.touch()
-        return ""
+        commands = [*_commands(self.agent)]
+        if not commands:
+            return None
+        made_at = await self._taken() if takes_kept else None
+        if made_at is None and (problem := await self._made(commands)):
+            return SetupFailed(problem)
+        return SetUp(at=self.world.clock.now(), made_at=made_at)
 
     async def _made(self, commands: Sequence[tuple[str, Sequence[str]]]) -> str:
         """Run all commands, and keep what they leave where it is nobody's work but theirs."""
@@ -65,7 +82,7 @@ class SettingUp:
             prepared = await self.world.preparation.run(
                 argv,
                 cwd=self.checkout.directory,
-                environment=environment(self.world, self.agent, self.order),
+                environment=self.environment,
                 timeout_seconds=SETUP_SECONDS,
             )
             await self._tell(prepared.refused)
@@ -84,12 +101,12 @@ class SettingUp:
         if not (self.checkout.is_fresh and self.checkout.dependencies):
             return None
         return SetupOrder(
-            repository_id=self.order.repository_id,
+            repository_id=self.agent.repository_id,
             commands=self.agent.assignment.setup,
             script=self.agent.assignment.setup_script,
             dependencies=self.checkout.dependencies,
             workspace=self.checkout.directory,
-            environment=environment(self.world, self.agent, self.order),
+            environment=self.environment,
         )
 
     async def _taken(self) -> datetime | None:
@@ -118,7 +135,7 @@ class SettingUp:
             where = {"agent": str(self.agent.id), "host": each.host, "times": each.times}
             log.warning("a setup did not reach a host: %s", each.why, extra=where)
         if refused:
-            await self.gate.record(
+            await self.record(
                 [
                     HostRefused(at=now, host=each.host, why=each.why, times=each.times)
                     for each in refused
@@ -137,10 +154,20 @@ def _done(world: World, agent: Agent) -> Path:
 def _commands(agent: Agent) -> Iterator[tuple[str, Sequence[str]]]:
     """Each with its name for people."""
     for command in agent.assignment.setup:
-        yield f"The setup command `{command}`", ["bash", "-o", "pipefail", "-c", command]
+        yield f"The setup command `{command}`", in_shell(command)
     if script := agent.assignment.setup_script:
-        # By its content, with its path as `$0`: the file in the clone may be another by now.
-        yield f"`{SCRIPT}`", ["bash", "-e", "-o", "pipefail", "-c", script, SCRIPT]
+        yield f"`{SCRIPT}`", script_in_shell(script, SCRIPT)
+
+
+def in_shell(command: str) -> Sequence[str]:
+    """The arguments that run a command of a configuration."""
+    return ["bash", "-o", "pipefail", "-c", command]
+
+
+def script_in_shell(script: str, path: str) -> Sequence[str]:
+    """The arguments that run a script by its content, with its path as `$0`: the file that is in a
+    clone may be another by now."""
+    return ["bash", "-e", "-o", "pipefail", "-c", script, path]
 
 
 def _failed_words(ended: Ended, redact: Redactor) -> str:

@@ -119,4 +119,6 @@ def assignment_of(
         setup_script=plan.setup_script if chosen.kind is RoleKind.WORK else "",
         runtime=chosen.runtime,
         tests=chosen.tests,
+        verify=chosen.verify,
+        verify_script=plan.verify_script if chosen.kind is RoleKind.WORK else "",
     )

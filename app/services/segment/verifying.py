@@ -1,0 +1,211 @@
+"""Whether work is sound, before it is handed over: the commands that the default branch names
+(`verify:`, `.squadron/verify.sh`), run in a clean checkout of the commit.
+
+They run the agent's code, so they run behind the agent's walls, without network. What they need
+comes from a setup of the default branch alone, which may have a way out. Nothing counts meanwhile:
+the agent does not work.
+"""
+
+import asyncio
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from app.core.agents.agent import Agent
+from app.core.agents.events import (
+    AgentEvent,
+    ClosingTool,
+    Reported,
+    SentBack,
+    Sound,
+    Verified,
+    VerifyBegun,
+)
+from app.core.words.prompts import VERIFY_SCRIPT
+from app.ports import (
+    Checkout,
+    CheckoutOrder,
+    Ended,
+    GitHubFailed,
+    KeptSetupFailed,
+    Publish,
+    WorkspaceFailed,
+)
+from app.services.segment.attempt import Stops
+from app.services.segment.gate import BreakerGate, Superseded
+from app.services.segment.setup import SettingUp, SetupFailed, in_shell, script_in_shell
+from app.services.segment.supervision import LOOK_SECONDS, Stop
+from app.services.waiting import wait_for_all
+from app.services.world import World, checkout_order, environment, segment_marker
+
+VERIFY_SECONDS: Final = 900.0
+"""All commands together."""
+MOST_OUTPUT_BYTES: Final = 64_000
+MOST_KEPT_CHARACTERS: Final = 8_000
+"""Of that output: people and the agent read its end."""
+
+log = logging.getLogger("squadron.agents")
+
+
+@dataclass(frozen=True, slots=True)
+class Verifying:
+    """Finds out whether work is sound."""
+
+    world: World
+    stops: Stops
+
+    async def judge(self, agent: Agent, gate: BreakerGate, sha: str) -> Verified | Stop:
+        """What is known of the commit now, which is in the agent's log; or what stops the agent.
+
+        Work that is not sound goes back to the agent: that is an ask, so that a limit on
+        iterations can stop it. Raises `StoreUnavailable`.
+        """
+        try:
+            known = _known(await self.world.store.log(agent.id), sha)
+            found = known or await self._find_out(agent, gate, sha)
+            if isinstance(found, Stop):
+                return found
+            if known is None:
+                await gate.record([found])
+            if found.sound is Sound.NO:
+                await gate.sent_back()
+        except Superseded:
+            return Stop.SUPERSEDED
+        if gate.superseded.is_set():
+            return Stop.SUPERSEDED
+        if gate.tripped.is_set():
+            return Stop.TRIPPED
+        return Stop.HELD if gate.held.is_set() else found
+
+    async def _find_out(self, agent: Agent, gate: BreakerGate, sha: str) -> Verified | Stop:
+        world = self.world
+        await gate.record([VerifyBegun(at=world.clock.now(), sha=sha)])
+        occasion = f"verify:{agent.segment}:{agent.segment_attempts}"
+        await world.engine.enqueue(Publish(agent.id, occasion))
+        log.info("work is being verified", extra={"agent": str(agent.id), "sha": sha})
+        running = asyncio.create_task(self._run(agent, gate, sha), name=f"verify {agent.id}")
+        try:
+            while await wait_for_all(world.clock, {running}, LOOK_SECONDS):
+                await gate.look()
+                if gate.superseded.is_set():
+                    return Stop.SUPERSEDED
+                if (stop := self.stops.now(agent)) is not None:
+                    return stop
+            return running.result()
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            await world.processes.kill_marked(segment_marker(world, agent.id, agent.segment))
+            await self._tidy_up(agent)
+
+    async def _run(self, agent: Agent, gate: BreakerGate, sha: str) -> Verified:
+        """What the commands say; what keeps them from saying anything says nothing of the work."""
+        try:
+            order = await checkout_order(self.world, agent)
+            checkout, seen = await self._ready(agent, gate, order, sha)
+            return await self._commands(agent, checkout, seen, sha)
+        except (WorkspaceFailed, GitHubFailed, OSError, _NotReady) as error:
+            why = self.world.redact(f"It could not be run: {error}")
+            log.warning("not verified: %s", why, extra={"agent": str(agent.id)})
+            return Verified(at=self.world.clock.now(), sha=sha, sound=Sound.UNKNOWN, why=why)
+
+    async def _ready(
+        self, agent: Agent, gate: BreakerGate, order: CheckoutOrder, sha: str
+    ) -> tuple[Checkout, Mapping[str, str]]:
+        """The default branch as its setup leaves it, in a clone that nobody has worked in."""
+        world = self.world
+        checkout = await world.workspace.check_out(order, sha)
+        home = checkout.directory.with_name("home")
+        seen = {**environment(world, agent, order), "HOME": str(home)}
+        try:
+            made = await SettingUp(world, agent, checkout, seen, gate.record).run()
+        except KeptSetupFailed as error:
+            where = {"agent": str(agent.id)}
+            log.warning("a kept setup could not be taken, so it runs: %s", error, extra=where)
+            checkout = await world.workspace.check_out(order, sha)
+            made = await SettingUp(world, agent, checkout, seen, gate.record).run(takes_kept=False)
+        if isinstance(made, SetupFailed):
+            raise _NotReady(made.why)
+        return checkout, seen
+
+    async def _commands(
+        self, agent: Agent, checkout: Checkout, seen: Mapping[str, str], sha: str
+    ) -> Verified:
+        """Go on to the commit, behind the walls: a setup may have left hooks; then run each command
+        until one fails."""
+        clock = self.world.clock
+        ended = await self._command(
+            ["bash", "-c", f"git checkout --quiet --force --detach {sha}"],
+            checkout,
+            seen,
+            VERIFY_SECONDS,
+        )
+        if ended.exit_code != 0:
+            raise _NotReady(f"git does not check {sha[:12]} out: {ended.output.strip()[-500:]}")
+        began, left = clock.monotonic(), VERIFY_SECONDS
+        for what, argv in _commands(agent):
+            ended = await self._command(argv, checkout, seen, left)
+            left = VERIFY_SECONDS - (clock.monotonic() - began)
+            if ended.exit_code != 0 or ended.excess:
+                return Verified(
+                    at=clock.now(),
+                    sha=sha,
+                    sound=Sound.NO,
+                    why=f"{what} {_how(ended)}.",
+                    output=self.world.redact.tail(ended.output.strip(), MOST_KEPT_CHARACTERS),
+                )
+        return Verified(at=clock.now(), sha=sha, sound=Sound.YES, why="")
+
+    async def _command(
+        self, argv: Sequence[str], checkout: Checkout, seen: Mapping[str, str], seconds: float
+    ) -> Ended:
+        return await self.world.processes.run(
+            argv,
+            cwd=checkout.directory,
+            environment=seen,
+            timeout_seconds=max(seconds, 1.0),
+            most_output_bytes=MOST_OUTPUT_BYTES,
+        )
+
+    async def _tidy_up(self, agent: Agent) -> None:
+        try:
+            await self.world.workspace.tidy_up(str(agent.id))
+        except WorkspaceFailed as error:  # it is deleted with the agent's clone
+            log.warning("a checkout stays: %s", error, extra={"agent": str(agent.id)})
+
+
+class _NotReady(Exception):
+    """Nothing can be said of the work; why, for people."""
+
+
+def _known(history: Sequence[AgentEvent], sha: str) -> Verified | None:
+    """What was found out of the commit and still counts: that it is sound, or whatever came of the
+    last report, if a process died after that. Who reports once more what was not sound is heard
+    once more."""
+    for event in reversed(history):
+        match event:
+            case Verified() if event.sha == sha:
+                return event
+            case Reported(tool=ClosingTool.REPORT_COMPLETE) | SentBack():
+                break
+            case _:
+                pass
+    sound = (event for event in history if isinstance(event, Verified) and event.sha == sha)
+    return next((event for event in sound if event.sound is Sound.YES), None)
+
+
+def _commands(agent: Agent) -> Iterator[tuple[str, Sequence[str]]]:
+    """Each with its name for people."""
+    for command in agent.assignment.verify:
+        yield f"`{command}`", in_shell(command)
+    if script := agent.assignment.verify_script:
+        yield f"`{VERIFY_SCRIPT}`", script_in_shell(script, VERIFY_SCRIPT)
+
+
+def _how(ended: Ended) -> str:
+    if ended.excess:
+        return "took too much of the disk"
+    if ended.exit_code is None:
+        return f"did not end within {VERIFY_SECONDS:.0f} s"
+    return f"ended with exit code {ended.exit_code}"
