@@ -7,7 +7,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.counters import Counters
-from app.core.agents.events import Decided, Passed, Raised, Sound, Warned
+from app.core.agents.events import Decided, Known, Passed, Raised, Warned
 from app.core.agents.evidence import Evidence
 from app.core.agents.stops import Failure, Hold, Trip
 from app.core.breaker.verdict import amount_words
@@ -65,10 +65,10 @@ def agent_json(report: Report) -> Json:
     }
 
 
-_VERIFIED: Final[Mapping[Sound, bool | None]] = {
-    Sound.YES: True,
-    Sound.NO: False,
-    Sound.UNKNOWN: None,
+_VERIFIED: Final[Mapping[Known, bool | None]] = {
+    Known.YES: True,
+    Known.NO: False,
+    Known.UNKNOWN: None,
 }
 
 

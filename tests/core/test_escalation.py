@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
-from app.core.agents.events import Waits
-from app.core.agents.evidence import Evidence, Known
+from app.core.agents.events import Known, Waits
+from app.core.agents.evidence import Evidence
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Cause
 from app.core.effects.retry import FAILING_SINCE

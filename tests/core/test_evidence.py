@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from app.core.agents.events import DiffSize, Kept
-from app.core.agents.evidence import Evidence, Known, evidence
+from app.core.agents.events import DiffSize, Kept, Known
+from app.core.agents.evidence import Evidence, evidence
 from app.testruns import Outcome, Suite
 from tests.core.life import Life, begun
 from tests.core.strategies import ELSEWHERE, EVERYTHING, FOLDER, ONE_FILE, START

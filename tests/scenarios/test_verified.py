@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.agents.events import Sound, Verified, Waits
+from app.core.agents.agent import AgentId
+from app.core.agents.events import Known, Verified, Waits
 from app.core.agents.lifecycle import State
 from tests.support.people import repository
 from tests.support.sandbox import BUBBLEWRAP
@@ -41,8 +42,8 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
         yield started
 
 
-def verified(team: Squad, agent: object) -> list[Verified]:
-    return [event for event in team.registry.log(agent) if isinstance(event, Verified)]  # type: ignore[arg-type]
+def verified(team: Squad, agent: AgentId) -> list[Verified]:
+    return [event for event in team.registry.log(agent) if isinstance(event, Verified)]
 
 
 def test_a_clean_checkout_decides_and_not_the_agents_workspace(team: Squad) -> None:
@@ -60,9 +61,9 @@ def test_a_clean_checkout_decides_and_not_the_agents_workspace(team: Squad) -> N
     agent = team.until(task, State.SLEEPING)
     assert agent.waits_for is Waits.REVIEW
     bad, good = verified(team, agent.id)
-    assert (bad.sound, bad.why) == (Sound.NO, "`.squadron/verify.sh` ended with exit code 3.")
+    assert (bad.sound, bad.why) == (Known.NO, "`.squadron/verify.sh` ended with exit code 3.")
     assert bad.output == "/agent/workspace\nNO"
-    assert (good.sound, good.sha) == (Sound.YES, agent.sha)
+    assert (good.sound, good.sha) == (Known.YES, agent.sha)
     assert "ended with exit code 3" in json_text(team.prompts(task)[-1])
     assert not (team.workspace(agent.id).parent / "apart").exists()
     shown = team.service.commands("explain", str(agent.id))

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from app.core.agents.counters import fold
-from app.core.agents.events import SentBack, Sound, Verified, VerifyBegun
+from app.core.agents.events import Known, SentBack, Verified, VerifyBegun
 from app.core.agents.lifecycle import State
 from app.core.words.report import report
 from app.scripted.script import Answer
@@ -37,7 +37,7 @@ def given(squad: Story, *steps: Answer, role: str = "fixer") -> Task:
     return squad.give(role, "The answer is wrong", *steps)
 
 
-def found(squad: Story, task: Task) -> list[Sound]:
+def found(squad: Story, task: Task) -> list[Known]:
     """What was found out, oldest first."""
     log = squad.log(squad.agent(task).id)
     return [event.sound for event in log if isinstance(event, Verified)]
@@ -61,7 +61,7 @@ def test_sound_work_is_handed_over_under_a_green_check() -> None:
     with story({REPOSITORY: repository(ROLES, CONFIG)}) as squad:
         task = given(squad, *RIGHT)
         assert squad.state(task) == AT_REVIEW
-        assert (found(squad, task), conclusion(squad, task)) == ([Sound.YES], "success")
+        assert (found(squad, task), conclusion(squad, task)) == ([Known.YES], "success")
         assert shown(squad, task)["verified"] is True
         pull_request = squad.sees(pull(squad, task))
         assert not pull_request["draft"]
@@ -74,7 +74,7 @@ def test_what_is_not_sound_goes_back_with_the_output_and_counts_as_an_iteration(
     with story({REPOSITORY: repository(ROLES, CONFIG)}) as squad:
         task = given(squad, *WRONG, *RIGHT)
         assert squad.state(task) == AT_REVIEW
-        assert found(squad, task) == [Sound.NO, Sound.YES]
+        assert found(squad, task) == [Known.NO, Known.YES]
         assert fold(squad.log(squad.agent(task).id)).fix_cycles == 1
         assert squad.was_told(task, f"It is not sound: `{TEST}` ended with exit code 1.")
         assert squad.was_told(task, "FAILED")
@@ -88,7 +88,7 @@ def test_who_goes_on_saying_so_is_stopped_by_the_limit_on_iterations() -> None:
         task = given(squad, *WRONG, SAYS_SO, SAYS_SO, SAYS_SO)
         agent = squad.stopped(task)
         assert agent.trip is not None and agent.trip.limit == "max_iterations"
-        assert (found(squad, task), sent_back(squad, task)) == ([Sound.NO] * 3, 2)
+        assert (found(squad, task), sent_back(squad, task)) == ([Known.NO] * 3, 2)
         assert shown(squad, task)["verified"] is False
         assert squad.sees(f"/repos/{REPOSITORY}/pulls?state=all") == []
 
@@ -102,7 +102,7 @@ def test_a_limit_on_iterations_may_ask_a_human_and_then_the_agent_reads_the_outp
         squad.settle()
         assert squad.state(task) == AT_REVIEW
         assert "It is not sound" in str(squad.model.requests[asked])
-        assert found(squad, task) == [Sound.NO, Sound.NO, Sound.YES]
+        assert found(squad, task) == [Known.NO, Known.NO, Known.YES]
 
 
 def test_a_role_has_commands_of_its_own_and_the_script_comes_after_them() -> None:
@@ -124,13 +124,13 @@ def test_what_the_agent_makes_of_the_script_and_the_configuration_changes_nothin
             writes(".squadron/verify.sh", "exit 0\n"),
         )
         task = given(squad, *cheats, *WRONG, *RIGHT)
-        assert found(squad, task)[0] is Sound.NO
+        assert found(squad, task)[0] is Known.NO
 
 
 def test_only_what_git_holds_is_there_and_what_the_setup_made() -> None:
     with story({REPOSITORY: repository(ROLES, CONFIG)}) as squad:
         task = given(squad, *RIGHT, role="prepared")
-        assert (squad.state(task), found(squad, task)) == (AT_REVIEW, [Sound.YES])
+        assert (squad.state(task), found(squad, task)) == (AT_REVIEW, [Known.YES])
 
 
 def test_where_nothing_can_be_said_the_work_is_handed_over_as_a_draft_and_says_why() -> None:
@@ -138,7 +138,7 @@ def test_where_nothing_can_be_said_the_work_is_handed_over_as_a_draft_and_says_w
         squad.workspace.checks_out_nothing = "The disk is full."
         task = given(squad, *FIXES)
         assert squad.state(task) == AT_REVIEW
-        assert (found(squad, task), conclusion(squad, task)) == ([Sound.UNKNOWN], "neutral")
+        assert (found(squad, task), conclusion(squad, task)) == ([Known.UNKNOWN], "neutral")
         assert shown(squad, task)["verified"] is None
         pull_request = squad.sees(pull(squad, task))
         assert pull_request["draft"]
@@ -149,7 +149,7 @@ def test_no_time_counts_meanwhile() -> None:
     with story({REPOSITORY: repository(ROLES, CONFIG)}) as squad:
         task = given(squad, *RIGHT, role="slow")
         squad.passes(minutes=10)
-        assert (squad.state(task), found(squad, task)) == (AT_REVIEW, [Sound.YES])
+        assert (squad.state(task), found(squad, task)) == (AT_REVIEW, [Known.YES])
         log = squad.log(squad.agent(task).id)
         [began] = [each.at for each in log if isinstance(each, VerifyBegun)]
         [ended] = [each.at for each in log if isinstance(each, Verified)]
@@ -165,7 +165,7 @@ def test_what_does_not_end_is_not_sound() -> None:
         log = squad.log(squad.agent(task).id)
         [verified, *_] = [each for each in log if isinstance(each, Verified)]
         assert (verified.sound, verified.why) == (
-            Sound.NO,
+            Known.NO,
             "`sleep 2000` did not end within 900 s.",
         )
 
@@ -193,7 +193,7 @@ def test_what_is_cut_off_is_found_out_anew(how: str) -> None:
         squad.settle()
         squad.passes(seconds=PASS_SECONDS)
         squad.passes(minutes=10)
-        assert (squad.state(task), found(squad, task)) == (AT_REVIEW, [Sound.YES])
+        assert (squad.state(task), found(squad, task)) == (AT_REVIEW, [Known.YES])
         begun = [each for each in squad.log(squad.agent(task).id) if isinstance(each, VerifyBegun)]
         assert len(begun) == 2
         assert squad.model.requests and len(squad.model.requests) == len(RIGHT)

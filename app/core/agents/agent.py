@@ -60,6 +60,9 @@ class Task:
         return hashlib.sha256(f"{self.title}\n\n{self.body}".encode(errors="replace")).hexdigest()
 
 
+VERIFY_SCRIPT: Final = ".squadron/verify.sh"
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """What an agent works with from start to end; later changes of files do not reach it."""
@@ -88,9 +91,9 @@ class Assignment:
     """The same, of the repository's default branch: runs after `verify`, for bash. Empty: none."""
 
     @property
-    def is_verified(self) -> bool:
-        """Whether anything says if its work is sound."""
-        return bool(self.verify or self.verify_script)
+    def verified_by(self) -> tuple[str, ...]:
+        """What says if its work is sound, in order, as people read it; empty: nothing does."""
+        return (*self.verify, *([VERIFY_SCRIPT] if self.verify_script else ()))
 
 
 @dataclass(frozen=True, slots=True)

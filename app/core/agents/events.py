@@ -39,6 +39,14 @@ class Phase(StrEnum):
     EXECUTION = "execution"
 
 
+class Known(StrEnum):
+    """What is known of a question."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
 class ToolKind(StrEnum):
     """What a tool can do, as far as counting needs it."""
 
@@ -451,15 +459,6 @@ class Kept:
     """Paths in the workspace that were not pushed, as people read them."""
 
 
-class Sound(StrEnum):
-    """What came of the commands that say whether work is sound."""
-
-    YES = "yes"
-    NO = "no"
-    UNKNOWN = "unknown"
-    """They could not be run."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyBegun:
     """Squadron itself is about to find out whether the pushed work is sound, in a clean checkout.
@@ -475,7 +474,8 @@ class Verified:
 
     at: datetime
     sha: str
-    sound: Sound
+    sound: Known
+    """UNKNOWN: the commands that say it could not be run."""
     why: str
     """For people, in one sentence: which command failed, and how; or why none could be run."""
     output: str = ""

@@ -7,13 +7,13 @@ reset` or by others, has not been tested, and what was changed back has.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from app.core.agents.counters import Counters
 from app.core.agents.events import (
     AgentEvent,
     DiffSize,
     Kept,
+    Known,
     SegmentEnded,
     SegmentStarted,
     Spawned,
@@ -24,14 +24,6 @@ from app.core.agents.events import (
     Verified,
 )
 from app.testruns import Outcome, Suite, covers
-
-
-class Known(StrEnum):
-    """What is known of a question."""
-
-    YES = "yes"
-    NO = "no"
-    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
-from app.core.agents.events import Sound, Waits
-from app.core.agents.evidence import Evidence, Known
+from app.core.agents.events import Known, Waits
+from app.core.agents.evidence import Evidence
 from app.core.agents.lifecycle import State
 from app.core.effects.check_run import Conclusion
 from app.core.effects.retry import failing_since
@@ -134,16 +134,16 @@ def conclusion_of_work(agent: Agent, saw: Evidence | None) -> Conclusion:
     expects_tests = agent.assignment.tests is Tests.EXPECTED
     if expects_tests and saw is not None and saw.tests_passed is Known.NO:
         return "action_required"
-    if agent.assignment.is_verified:
+    if agent.assignment.verified_by:
         verified = None if saw is None else saw.verified
         return "neutral" if verified is None else _OF_VERIFIED[verified.sound]
     return "success" if not expects_tests or (saw is not None and saw.is_tested) else "neutral"
 
 
-_OF_VERIFIED: Final[Mapping[Sound, Conclusion]] = {
-    Sound.YES: "success",
-    Sound.NO: "action_required",
-    Sound.UNKNOWN: "neutral",
+_OF_VERIFIED: Final[Mapping[Known, Conclusion]] = {
+    Known.YES: "success",
+    Known.NO: "action_required",
+    Known.UNKNOWN: "neutral",
 }
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import AgentEvent, Sound, Verified, Waits
+from app.core.agents.events import AgentEvent, Known, Verified, Waits
 from app.core.agents.steps import Finish, Requeue, Sleep, Step, escalation
 from app.core.agents.stops import Cause, Failure
 from app.core.agents.work import (
@@ -66,7 +66,7 @@ def hands_over(step: Step) -> bool:
 def step_after(verified: Verified, step: Step) -> Step:
     """The step that was to hand work over, once Squadron has looked whether it is sound. Work that
     is not goes back to the agent; of what nobody can tell, the check tells people."""
-    if verified.sound is Sound.NO:
+    if verified.sound is Known.NO:
         return Requeue(f"its work is not sound: {verified.why}")
     return step
 

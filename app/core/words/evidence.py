@@ -2,13 +2,12 @@
 
 from typing import Final
 
-from app.core.agents.events import Sound, Verified
-from app.core.agents.evidence import Evidence, Known
+from app.core.agents.events import Known, Verified
+from app.core.agents.evidence import Evidence
 from app.core.effects.wanted import conclusion_of_work
 from app.core.rules.plan import Tests
 from app.core.text.markdown import cut, in_one_line, quoted
 from app.core.words.pauses import diff_words
-from app.core.words.prompts import VERIFY_SCRIPT
 from app.core.words.report import Report
 
 EVIDENCE_BEGINS: Final = "<!-- squadron:evidence -->"
@@ -23,7 +22,7 @@ _MARK: Final = "'"
 def tests_sentence(report: Report) -> str:
     """What Squadron saw of the tests, or found out itself; empty: the work has not come to GitHub
     yet."""
-    if report.agent.assignment.is_verified and report.evidence is not None:
+    if report.agent.assignment.verified_by and report.evidence is not None:
         return _verified_sentence(report.evidence.verified)
     if report.agent.assignment.tests is Tests.NONE:
         return "This role changes no code, so Squadron expects no tests (`tests: none`)."
@@ -47,19 +46,18 @@ def _verified_sentence(verified: Verified | None) -> str:
     if verified is None:
         return "Squadron has not checked this commit in a clean checkout."
     match verified.sound:
-        case Sound.YES:
+        case Known.YES:
             return "Squadron checked it in a clean checkout, and it is sound."
-        case Sound.NO:
+        case Known.NO:
             return f"Squadron checked it in a clean checkout: {in_one_line(verified.why)}"
-        case Sound.UNKNOWN:
+        case Known.UNKNOWN:
             why = in_one_line(cut(verified.why, MOST_WHY_CHARACTERS))
             return f"Squadron could not check it in a clean checkout. {why}"
 
 
 def _verified_line(report: Report, saw: Evidence) -> str:
-    assignment, verified = report.agent.assignment, saw.verified
-    commands = [*assignment.verify, *([VERIFY_SCRIPT] if assignment.verify_script else [])]
-    named = ", ".join(f"`{in_one_line(each).replace(_TICK, _MARK)}`" for each in commands)
+    verified, commands = saw.verified, report.agent.assignment.verified_by
+    named = ", ".join(map(_code, commands))
     head = f"Checked in a clean checkout by {named}:"
     if verified is None:
         return f"{head} **not yet**."
@@ -79,7 +77,7 @@ def evidence_section(report: Report) -> str:
     ]
     if report.agent.assignment.tests is Tests.NONE:
         lines[:2] = [tests_sentence(report)]
-    if report.agent.assignment.is_verified:
+    if report.agent.assignment.verified_by:
         lines.insert(0, _verified_line(report, saw))
     if saw.withheld:
         lines.append(f"Not pushed: {_paths(saw)}.")
@@ -105,7 +103,11 @@ def is_to_be_doubted(report: Report) -> bool:
 
 
 def _paths(saw: Evidence) -> str:
-    named = [f"`{in_one_line(path).replace(_TICK, _MARK)}`" for path in saw.withheld]
+    named = [*map(_code, saw.withheld)]
     more = len(named) - MOST_WITHHELD_NAMED
     others = [f"{more} more"] if more > 0 else []
     return ", ".join([*named[:MOST_WITHHELD_NAMED], *others])
+
+
+def _code(words: str) -> str:
+    return f"`{in_one_line(words).replace(_TICK, _MARK)}`"

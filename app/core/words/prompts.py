@@ -26,7 +26,6 @@ LEAST_SAID_CHARACTERS: Final = 500
 """Of each comment, however many people have written."""
 SUMMARY_MARK: Final = "CIRCUIT BREAKER TRIPPED"
 """Starts the prompt that asks for a summary after a trip."""
-VERIFY_SCRIPT: Final = ".squadron/verify.sh"
 COMPACTION_MARK: Final = "The conversation is close to the end of its context window."
 
 _BACKTICKS: Final = re.compile(r"`{3,}")
@@ -91,14 +90,12 @@ Your role:
 
 def _checks(agent: Agent) -> str:
     """What the work has to stand before it is handed over."""
-    assignment = agent.assignment
-    if not assignment.is_verified:
+    named = ", ".join(f"`{each}`" for each in agent.assignment.verified_by)
+    if not named:
         return ""
-    named = [f"`{command}`" for command in assignment.verify]
-    named += [f"`{VERIFY_SCRIPT}`"] if assignment.verify_script else []
     return (
         "- When you report your work complete, Squadron checks a clean checkout of it by"
-        f" {', '.join(named)}.\n  If that fails, the work comes back to you with the output, as one"
+        f" {named}.\n  If that fails, the work comes back to you with the output, as one"
         " more iteration.\n"
     )
 

@@ -17,11 +17,11 @@ from app.core.agents.events import (
     Failed,
     Held,
     HostRefused,
+    Known,
     Passed,
     Raised,
     Returned,
     SetUp,
-    Sound,
     ToolAsked,
     ToolDenied,
     ToolEnded,
@@ -83,11 +83,11 @@ def command_words(at: datetime, by: str, lines: Sequence[str], *, is_refused: bo
 def _verified_words(event: Verified) -> str:
     head = f"Commit {event.sha[:12]} was checked in a clean checkout"
     match event.sound:
-        case Sound.YES:
+        case Known.YES:
             return f"{head}: it is sound"
-        case Sound.NO:
+        case Known.NO:
             return f"{head}: {quoted(event.why)}"
-        case Sound.UNKNOWN:
+        case Known.UNKNOWN:
             return f"Commit {event.sha[:12]} could not be checked: {quoted(event.why)}"
 
 

@@ -219,7 +219,7 @@ class Segments:
         others = await world.store.agents(repository=agent.repository)
         unknown = await self._unknown(agent, end)
         step = step_at_end(agent, end, kept, history, others, world.clock.now(), unknown)
-        if hands_over(step) and agent.assignment.is_verified and kept.sha is not None:
+        if hands_over(step) and agent.assignment.verified_by and kept.sha is not None:
             found = await self._verifying.judge(agent, gate, kept.sha)
             if isinstance(found, Stop):
                 await self._close_by_stop(agent, gate, found, _summary(end))

@@ -13,9 +13,9 @@ from app.core.agents.counters import Counters
 from app.core.agents.events import (
     AgentEvent,
     Failed,
+    Known,
     ModelCalled,
     SentBack,
-    Sound,
     Verified,
     Woken,
 )
@@ -31,7 +31,6 @@ from app.ports import (
     CheckoutOrder,
     GitAway,
     GitHubFailed,
-    KeptSetupFailed,
     Publish,
     Session,
     SessionOrder,
@@ -49,6 +48,7 @@ from app.services.segment.setup import (
     SettingUp,
     SetupFailed,
     is_ready,
+    made_ready,
     note_ready,
     was_cut_off,
 )
@@ -228,15 +228,13 @@ class Segment:
         world, agent, record = self._world, self._agent, self._gate.record
         if is_ready(world, agent, checkout):
             return ""
-        seen = environment(world, agent, order)
-        try:
-            made = await SettingUp(world, agent, checkout, seen, record).run()
-        except KeptSetupFailed as error:
-            where = {"agent": str(agent.id)}
-            log.warning("a kept setup could not be taken, so it runs: %s", error, extra=where)
+
+        async def anew() -> Checkout:
             await world.workspace.discard(str(agent.id))
-            fresh = await self._prepare(order)
-            made = await SettingUp(world, agent, fresh, seen, record).run(takes_kept=False)
+            return await self._prepare(order)
+
+        seen = environment(world, agent, order)
+        made = await made_ready(SettingUp(world, agent, checkout, seen, record), anew)
         if isinstance(made, SetupFailed):
             return made.why
         if made is not None:
@@ -324,7 +322,7 @@ def _unheard(history: Sequence[AgentEvent]) -> list[Woken | Verified]:
         match event:
             case ModelCalled():
                 why.clear()
-            case Woken() | Verified(sound=Sound.NO):
+            case Woken() | Verified(sound=Known.NO):
                 why.append(event)
             case _:
                 pass

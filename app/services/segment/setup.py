@@ -4,7 +4,7 @@ whatever the clone holds."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -12,7 +12,7 @@ from typing import Final
 from app.core.agents.agent import Agent
 from app.core.agents.events import AgentEvent, HostRefused, SetUp
 from app.core.text.redact import Redactor
-from app.ports import Checkout, Ended, RefusedHost, SetupOrder
+from app.ports import Checkout, Ended, KeptSetupFailed, RefusedHost, SetupOrder
 from app.services.world import World
 
 SETUP_SECONDS: Final = 900.0
@@ -144,6 +144,19 @@ class SettingUp:
 
     def _say(self, what: str, why: object) -> None:
         log.info(what, why, extra={"agent": str(self.agent.id)})
+
+
+async def made_ready(
+    setting_up: SettingUp, anew: Callable[[], Awaitable[Checkout]]
+) -> SetUp | SetupFailed | None:
+    """As `SettingUp.run`. Where a kept setup could not be taken, parts of it may lie in the clone:
+    then the setup runs in a clone that is made `anew`. Raises what that raises, too."""
+    try:
+        return await setting_up.run()
+    except KeptSetupFailed as error:
+        where = {"agent": str(setting_up.agent.id)}
+        log.warning("a kept setup could not be taken, so it runs: %s", error, extra=where)
+    return await replace(setting_up, checkout=await anew()).run(takes_kept=False)
 
 
 def _done(world: World, agent: Agent) -> Path:

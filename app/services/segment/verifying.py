@@ -10,31 +10,36 @@ import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
-from app.core.agents.agent import Agent
+from app.core.agents.agent import VERIFY_SCRIPT, Agent
 from app.core.agents.events import (
     AgentEvent,
     ClosingTool,
+    Known,
     Reported,
     SentBack,
-    Sound,
     Verified,
     VerifyBegun,
 )
-from app.core.words.prompts import VERIFY_SCRIPT
 from app.ports import (
     Checkout,
     CheckoutOrder,
     Ended,
     GitHubFailed,
-    KeptSetupFailed,
     Publish,
     WorkspaceFailed,
 )
 from app.services.segment.attempt import Stops
 from app.services.segment.gate import BreakerGate, Superseded
-from app.services.segment.setup import SettingUp, SetupFailed, in_shell, script_in_shell
+from app.services.segment.setup import (
+    SettingUp,
+    SetupFailed,
+    in_shell,
+    made_ready,
+    script_in_shell,
+)
 from app.services.segment.supervision import LOOK_SECONDS, Stop
 from app.services.waiting import wait_for_all
 from app.services.world import World, checkout_order, environment, segment_marker
@@ -68,7 +73,7 @@ class Verifying:
                 return found
             if known is None:
                 await gate.record([found])
-            if found.sound is Sound.NO:
+            if found.sound is Known.NO:
                 await gate.sent_back()
         except Superseded:
             return Stop.SUPERSEDED
@@ -108,7 +113,7 @@ class Verifying:
         except (WorkspaceFailed, GitHubFailed, OSError, _NotReady) as error:
             why = self.world.redact(f"It could not be run: {error}")
             log.warning("not verified: %s", why, extra={"agent": str(agent.id)})
-            return Verified(at=self.world.clock.now(), sha=sha, sound=Sound.UNKNOWN, why=why)
+            return Verified(at=self.world.clock.now(), sha=sha, sound=Known.UNKNOWN, why=why)
 
     async def _ready(
         self, agent: Agent, gate: BreakerGate, order: CheckoutOrder, sha: str
@@ -118,13 +123,8 @@ class Verifying:
         checkout = await world.workspace.check_out(order, sha)
         home = checkout.directory.with_name("home")
         seen = {**environment(world, agent, order), "HOME": str(home)}
-        try:
-            made = await SettingUp(world, agent, checkout, seen, gate.record).run()
-        except KeptSetupFailed as error:
-            where = {"agent": str(agent.id)}
-            log.warning("a kept setup could not be taken, so it runs: %s", error, extra=where)
-            checkout = await world.workspace.check_out(order, sha)
-            made = await SettingUp(world, agent, checkout, seen, gate.record).run(takes_kept=False)
+        setting_up = SettingUp(world, agent, checkout, seen, gate.record)
+        made = await made_ready(setting_up, partial(world.workspace.check_out, order, sha))
         if isinstance(made, SetupFailed):
             raise _NotReady(made.why)
         return checkout, seen
@@ -151,11 +151,11 @@ class Verifying:
                 return Verified(
                     at=clock.now(),
                     sha=sha,
-                    sound=Sound.NO,
+                    sound=Known.NO,
                     why=f"{what} {_how(ended)}.",
                     output=self.world.redact.tail(ended.output.strip(), MOST_KEPT_CHARACTERS),
                 )
-        return Verified(at=clock.now(), sha=sha, sound=Sound.YES, why="")
+        return Verified(at=clock.now(), sha=sha, sound=Known.YES, why="")
 
     async def _command(
         self, argv: Sequence[str], checkout: Checkout, seen: Mapping[str, str], seconds: float
@@ -192,7 +192,7 @@ def _known(history: Sequence[AgentEvent], sha: str) -> Verified | None:
             case _:
                 pass
     sound = (event for event in history if isinstance(event, Verified) and event.sha == sha)
-    return next((event for event in sound if event.sound is Sound.YES), None)
+    return next((event for event in sound if event.sound is Known.YES), None)
 
 
 def _commands(agent: Agent) -> Iterator[tuple[str, Sequence[str]]]:
