@@ -4,16 +4,20 @@ Pure: `app.adapters.shell` turns text into a `ShellLine`, this package judges it
 how shells and test runners work (tables per ecosystem under `table/`), never single commands.
 """
 
-from app.testruns.outcomes import Outcome, outcome_of
+from app.testruns.files import is_test_file
+from app.testruns.outcomes import Outcome, Tally, outcome_of, tally
 from app.testruns.suites import Suite, SuiteRules, covers, may_change, may_restore, suite_of
 
 __all__ = [
     "Outcome",
     "Suite",
     "SuiteRules",
+    "Tally",
     "covers",
+    "is_test_file",
     "may_change",
     "may_restore",
     "outcome_of",
     "suite_of",
+    "tally",
 ]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 from app.testruns.suites import Suite
-from app.testruns.summaries import counts
+from app.testruns.summaries import counts, summed_up
 
 MAX_OUTPUT_CHARACTERS: Final = 64 * 1024
 """Of the output's end: runners print their summary last."""
@@ -101,6 +102,26 @@ def outcome_of(suite: Suite, exit_code: int | None, output: str) -> Outcome:
     if exit_code in _NOTHING_RAN.get(suite.runner, ()) and said is not Outcome.FAILED:
         return Outcome.DID_NOT_RUN
     return Outcome.DID_NOT_RUN if said is Outcome.DID_NOT_RUN else Outcome.FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many tests ran, and how many were left out."""
+
+    ran: int
+    skipped: int
+
+
+def tally(output: str) -> Tally | None:
+    """What the runners in an output say of that, all together; None: none of them says anything.
+    Only good for a comparison with another output of the same commands: one test may be counted
+    twice, in both.
+    """
+    read = list(summed_up(_plain(output), only_tests=True))
+    if not read:
+        return None
+    ran = sum(each.passed + each.failed for each in read)
+    return Tally(ran, sum(each.skipped for each in read))
 
 
 def _plain(output: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -25,12 +25,14 @@ class Scope(Enum):
 @dataclass(frozen=True, slots=True)
 class Summary:
     """One form of summary. Groups of `pattern`, all optional: `passed`, `failed`, `errors`,
-    `total` are numbers; `bad` and `good` are words that say it without a number; `tally` is text
-    such as `2 failed, 3 passed`; `none` says that no test ran."""
+    `total`, `skipped` are numbers; `bad` and `good` are words that say it without a number;
+    `tally` is text such as `2 failed, 3 passed`; `none` says that no test ran."""
 
     runner: str
     pattern: re.Pattern[str]
     scope: Scope = Scope.LAST
+    counts_tests: bool = True
+    """Else it counts files of them, and another row their tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Count:
 
     passed: int
     failed: int
+    skipped: int = 0
+    """Where it says so."""
 
 
 def _last(runner: str, pattern: str) -> Summary:
@@ -62,19 +66,23 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
         r"(?: \((?P<tally>[^)\n]*)\))?",
     ),
     _last("unittest", r"^(?P<none>NO TESTS RAN)\b"),
-    _last("node", r"^(?:#|ℹ) pass (?P<passed>\d+)\n(?:#|ℹ) fail (?P<failed>\d+)"),
+    _last(
+        "node",
+        r"^(?:#|ℹ) pass (?P<passed>\d+)\n(?:#|ℹ) fail (?P<failed>\d+)"
+        r"(?:\n(?:#|ℹ) cancelled \d+)?(?:\n(?:#|ℹ) skipped (?P<skipped>\d+))?",
+    ),
     _last(
         "tape", r"^# tests +(?P<total>\d+)\n# pass +(?P<passed>\d+)(?:\n# fail +(?P<failed>\d+))?"
     ),
     _last("jest", r"^Tests: +(?P<tally>\d[^\n]*), \d+ total"),
     _last("jest", r"^Tests: +(?P<none>0 total)"),
     _last("vitest", r"^ *Tests +(?P<tally>\d+ (?:passed|failed|skipped|todo)[^\n]*?) ?\(\d+\)"),
-    _last("vitest", r"^ *Test Files +(?P<failed>\d+) failed"),
+    replace(_last("vitest", r"^ *Test Files +(?P<failed>\d+) failed"), counts_tests=False),
     _last("pest", r"^ *Tests: +(?P<tally>\d+ [^\n]*?)\(\d+ assertions\)"),
     _all(
         "mocha",
         r"^ +(?P<passed>\d+) passing\b(?: \([^\n]*\))?"
-        r"(?:\n +\d+ pending)?(?:\n +(?P<failed>\d+) failing)?",
+        r"(?:\n +(?P<skipped>\d+) pending)?(?:\n +(?P<failed>\d+) failing)?",
     ),
     _last("playwright", r"^ {2}(?P<failed>\d+) (?:failed|interrupted)$"),
     _last("playwright", r"^ {2}(?P<passed>\d+) passed \([\d.]+m?s\)"),
@@ -84,7 +92,11 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
     _last("karma", r"Executed (?P<total>\d+) of \d+ (?:\((?P<failed>\d+) FAILED\))?"),
     _last("deno", r"^(?:ok|FAILED) \| (?P<passed>\d+) passed[^|\n]*\| (?P<failed>\d+) failed"),
     _last("bun", r"^ *(?P<passed>\d+) pass\n(?:[^\n]*\n)?? *(?P<failed>\d+) fail$"),
-    _all("cargo", r"^test result: (?:ok|FAILED)\. (?P<passed>\d+) passed; (?P<failed>\d+) failed"),
+    _all(
+        "cargo",
+        r"^test result: (?:ok|FAILED)\. (?P<passed>\d+) passed; (?P<failed>\d+) failed"
+        r"(?:; (?P<skipped>\d+) ignored)?",
+    ),
     _last(
         "nextest",
         r"^ *Summary \[[^\]]*\] +\d+(?:/\d+)? tests? run: (?P<passed>\d+) passed[^\n]*?"
@@ -145,7 +157,11 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
         r"^(?P<total>\d+) tests, \d+ assertions(?:, (?P<errors>\d+) errors)?, "
         r"(?P<failed>\d+) failures\.$",
     ),
-    _all("dotnet", r"(?:Passed|Failed)! +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+)"),
+    _all(
+        "dotnet",
+        r"(?:Passed|Failed)! +- Failed: +(?P<failed>\d+), Passed: +(?P<passed>\d+)"
+        r"(?:, Skipped: +(?P<skipped>\d+))?",
+    ),
     _last(
         "dotnet", r"^Total tests: (?P<total>\d+)\s+(?:Passed: \d+\s+)?(?:Failed: (?P<failed>\d+))?"
     ),
@@ -153,18 +169,18 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
     _last(
         "rspec",
         r"^(?P<total>\d+) examples?, (?P<failed>\d+) failures?"
-        r"(?:, \d+ pending)?(?:, (?P<errors>\d+) errors? occurred)?",
+        r"(?:, (?P<skipped>\d+) pending)?(?:, (?P<errors>\d+) errors? occurred)?",
     ),
     _last(
         "minitest",
         r"^(?P<total>\d+) (?:runs|tests), \d+ assertions, (?P<failed>\d+) failures, "
-        r"(?P<errors>\d+) errors",
+        r"(?P<errors>\d+) errors(?:, (?P<skipped>\d+) skips)?",
     ),
     _last("phpunit", r"^OK(?:, but[^(\n]*)? ?\((?P<total>\d+) tests?, "),
     _last(
         "phpunit",
         r"^Tests: (?P<total>\d+), Assertions: \d+(?:, Errors: (?P<errors>\d+))?"
-        r"(?:, Failures: (?P<failed>\d+))?",
+        r"(?:, Failures: (?P<failed>\d+))?(?:[^\n]*?, Skipped: (?P<skipped>\d+))?",
     ),
     _last("phpunit", r"^(?P<none>No tests executed!)"),
     _all(
@@ -222,6 +238,7 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
 )
 
 _TAP: Final = re.compile(r"^ *(?P<not>not )?ok \d+\b(?!.*# *(?:TODO|SKIP|skip|todo))", re.MULTILINE)
+_TAP_SKIPPED: Final = re.compile(r"^ *ok \d+\b.*# *(?:SKIP|skip)", re.MULTILINE)
 _TAP_PLAN: Final = re.compile(r"^(?:TAP version \d+|1\.\.\d+)", re.MULTILINE)
 _FAILED_ID: Final = re.compile(r"^(?:FAILED|ERROR) \S+\.py(?:::\S+)?", re.MULTILINE)
 _PAIR: Final = re.compile(r"(\d+) +([a-z]+)|(?<!expected )\b((?:unexpected )?[A-Za-z]+)=(\d+)")
@@ -229,26 +246,36 @@ _PAIR: Final = re.compile(r"(\d+) +([a-z]+)|(?<!expected )\b((?:unexpected )?[A-
 _GOOD: Final = frozenset(
     {"passed", "pass", "passes", "passing", "xfailed", "xpassed", "ok", "success"}
 )
+_SKIPPED: Final = frozenset({"skipped", "pending", "todo", "ignored", "disabled"})
 _BAD: Final = word_set(
     """failed fail fails failure failures error errors failing errored undefined broken"""
 ) | {"unexpected successes"}
 
 
 def counts(text: str) -> Iterator[Count]:
-    """What each summary in `text` (no colours) says."""
-    for summary in SUMMARIES:
-        matches = list(summary.pattern.finditer(text))
-        if not matches:
-            continue
-        chosen = matches if summary.scope is Scope.ALL else matches[-1:]
-        read = [_count(match) for match in chosen]
-        yield Count(sum(c.passed for c in read), sum(c.failed for c in read))
-    if _TAP_PLAN.search(text):
-        lines = [match["not"] is not None for match in _TAP.finditer(text)]
-        yield Count(lines.count(False), lines.count(True))
+    """What each summary in `text` (no colours) says, and each test that is named as failed."""
+    yield from summed_up(text)
     failed_ids = _FAILED_ID.findall(text)
     if failed_ids:
         yield Count(0, len(failed_ids))
+
+
+def summed_up(text: str, *, only_tests: bool = False) -> Iterator[Count]:
+    """What each summary says; `only_tests`: of those that count tests."""
+    for summary in SUMMARIES:
+        matches = list(summary.pattern.finditer(text))
+        if not matches or (only_tests and not summary.counts_tests):
+            continue
+        chosen = matches if summary.scope is Scope.ALL else matches[-1:]
+        read = [_count(match) for match in chosen]
+        yield Count(
+            sum(each.passed for each in read),
+            sum(each.failed for each in read),
+            sum(each.skipped for each in read),
+        )
+    if _TAP_PLAN.search(text):
+        lines = [match["not"] is not None for match in _TAP.finditer(text)]
+        yield Count(lines.count(False), lines.count(True), len(_TAP_SKIPPED.findall(text)))
 
 
 def _count(match: re.Match[str]) -> Count:
@@ -261,10 +288,10 @@ def _count(match: re.Match[str]) -> Count:
         for number, word, name, value in _PAIR.findall(groups["tally"]):
             passed += int(number) if word in _GOOD else 0
             failed += int(number or value) if word in _BAD or name in _BAD else 0
-            skipped += int(value) if name == "skipped" else 0
+            skipped += int(number or value) if word in _SKIPPED or name in _SKIPPED else 0
     if "total" in numbers and "passed" not in numbers:
         passed = max(numbers["total"] - failed - skipped, 0)
-    return Count(passed, failed)
+    return Count(passed, failed, skipped)
 
 
 _NUMBERED: Final = ("passed", "failed", "errors", "total", "skipped")

@@ -775,3 +775,20 @@ async def test_with_the_clone_goes_what_is_apart(workspace: GitWorkspace, data: 
     apart = await workspace.check_out(ORDER, checkout.head_sha)
     assert await workspace.remove(ORDER.agent)
     assert not apart.directory.parent.exists()
+
+
+async def test_tests_that_the_work_takes_away_are_told(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    body = "\n".join(f"def test_{n}(): assert {n}" for n in range(30))
+    names = ("test_gone.py", "test_moved.py", "test_hidden.py", "test_kept.py", "gone.py")
+    remote.commit({name: f"# {name}\n{body}\n# {name}\n" for name in names}, "Tests")
+    directory = (await workspace.prepare(ORDER)).directory
+    assert (await workspace.keep(ORDER, MESSAGE)).deleted_tests == ()
+    (directory / "test_gone.py").unlink()
+    (directory / "gone.py").unlink()
+    (directory / "test_moved.py").rename(directory / "test_elsewhere.py")
+    (directory / "test_hidden.py").rename(directory / "hidden.bak")
+    write(directory, "test_kept.py", "def test_it(): pass\n")
+    kept = await workspace.keep(ORDER, MESSAGE)
+    assert kept.deleted_tests == ("test_gone.py", "test_hidden.py")

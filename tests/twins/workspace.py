@@ -14,6 +14,7 @@ from app.core.agents.events import DiffSize
 from app.githubbox.box import Box
 from app.githubbox.git import EMPTY_TREE, NOTHING, GitFailed
 from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, WorkspaceFailed
+from app.testruns import is_test_file
 from tests.twins.git import Files, MemoryGit
 from tests.twins.lives import check_alive, outside
 
@@ -161,6 +162,11 @@ class TwinWorkspace:
             diverged=diverged,
             was_told=diverged and clone.told == git.head(order.branch),
             content=_identity(clone) if not problem and holds else None,
+            deleted_tests=tuple(
+                path
+                for path in sorted({*git.files(base)} - {*git.files(clone.head)})
+                if is_test_file(path)
+            ),
         )
 
     async def check_out(self, order: CheckoutOrder, sha: str) -> Checkout:

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from app.adapters.workspace.clone import make_clone, make_clone_apart
-from app.adapters.workspace.commits import diff_size, have_equal_content, merge_base, merged_tree
+from app.adapters.workspace.commits import (
+    deleted_tests,
+    diff_size,
+    have_equal_content,
+    merge_base,
+    merged_tree,
+)
 from app.adapters.workspace.dependencies import dependencies
 from app.adapters.workspace.handover import Handover, Taken
 from app.adapters.workspace.host_git import HostGit
@@ -303,6 +309,7 @@ class GitWorkspace:
         )
         diff = await diff_size(git, directory, base, published.sha)
         _, conflicts = await merged_tree(git, directory, default, published.sha)
+        gone = await deleted_tests(git, directory, base, published.sha)
         withheld = (*taken.left_out, *published.withheld)
         is_just_that = await handover.tree_of(published.sha) == taken.tree and not withheld
         is_there = published.is_pushed and is_just_that
@@ -321,4 +328,5 @@ class GitWorkspace:
             was_told=published.was_told,
             content=await handover.fingerprint() if is_there else None,
             withheld=tuple(map(self._redact, withheld[:MOST_WITHHELD])),
+            deleted_tests=tuple(map(self._redact, gone[:MOST_WITHHELD])),
         )

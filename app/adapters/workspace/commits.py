@@ -7,6 +7,7 @@ from typing import Final
 from app.adapters.workspace.host_git import GitFailed, HostGit
 from app.core.agents.events import DiffSize
 from app.ports import CheckoutOrder, WorkspaceFailed
+from app.testruns import is_test_file
 
 _SHORTSTAT: Final = re.compile(
     r"(\d+) files? changed(?:, (\d+) insertions?\(\+\))?(?:, (\d+) deletions?\(-\))?"
@@ -63,6 +64,29 @@ async def diff_size(git: HostGit, git_directory: Path, one: str, other: str) -> 
         else (0, 0, 0)
     )
     return DiffSize(files=files, added=added, deleted=deleted)
+
+
+async def deleted_tests(git: HostGit, git_directory: Path, one: str, other: str) -> list[str]:
+    """Files with tests that are in one commit and not in the other: a file that was moved to where
+    no runner finds it is one of them. None, when git does not say, which must not keep work
+    back."""
+    try:
+        said = await git(
+            git_directory,
+            *("diff", "--name-status", "-z", "--find-renames", "--diff-filter=DR"),
+            *("--no-ext-diff", "--no-textconv", one, other, "--"),
+        )
+    except GitFailed:
+        return []
+    words, gone = iter(said.split("\0")), list[str]()
+    for status in words:
+        if not status:
+            break
+        before = next(words)
+        after = next(words) if status.startswith("R") else ""
+        if is_test_file(before) and not is_test_file(after):
+            gone.append(before)
+    return sorted(gone)
 
 
 async def merged_tree(

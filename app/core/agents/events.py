@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from app.core.agents.stops import Failure, Hold, StopReason, Trip
 from app.core.limits import LimitName
-from app.testruns import Outcome, Suite
+from app.testruns import Outcome, Suite, Tally
 
 
 class Waits(StrEnum):
@@ -457,6 +457,8 @@ class Kept:
     just these; None: it holds others, or none."""
     withheld: tuple[str, ...] = ()
     """Paths in the workspace that were not pushed, as people read them."""
+    deleted_tests: tuple[str, ...] = ()
+    """Files with tests that the branch takes away, as people read them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -480,6 +482,10 @@ class Verified:
     """For people, in one sentence: which command failed, and how; or why none could be run."""
     output: str = ""
     """The end of what that command said. Bounded and redacted, and else as it came."""
+    tests: Tally | None = None
+    """Of sound work: the tests that the commands have run; None: they do not say."""
+    base: Tally | None = None
+    """The same of the commit from which the work left the default branch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from app.core.agents.events import (
     ToolKind,
     Verified,
 )
-from app.testruns import Outcome, Suite, covers
+from app.testruns import Outcome, Suite, Tally, covers
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,33 @@ class Evidence:
     """Paths in the workspace that GitHub does not hold, as people read them."""
     verified: Verified | None = None
     """What Squadron itself found out of the very commit that GitHub holds; None: nothing."""
+    deleted_tests: tuple[str, ...] = ()
+    """Files with tests that the branch takes away, as people read them."""
+
+    @property
+    def is_less_tested(self) -> bool:
+        """Whether something that was tested on the default branch may not be any more."""
+        return bool(self.deleted_tests) or self.has_fewer_tests or self.has_more_skipped
+
+    @property
+    def has_fewer_tests(self) -> bool:
+        """Whether fewer tests ran of the commit than of where it left the default branch, as far
+        as the commands say: what stops saying it is not believed."""
+        compared = self._compared
+        return compared is not None and compared[0].ran < compared[1].ran
+
+    @property
+    def has_more_skipped(self) -> bool:
+        """The same of tests that were left out: more."""
+        compared = self._compared
+        return compared is not None and compared[0].skipped > compared[1].skipped
+
+    @property
+    def _compared(self) -> tuple[Tally, Tally] | None:
+        verified = self.verified
+        if verified is None or verified.base is None:
+            return None
+        return verified.tests or Tally(0, 0), verified.base
 
     @property
     def is_tested(self) -> bool:
@@ -91,6 +118,7 @@ def evidence(log: Sequence[AgentEvent], counters: Counters) -> Evidence | None:
         diff=kept.diff,
         withheld=kept.withheld,
         verified=verified[-1] if verified else None,
+        deleted_tests=kept.deleted_tests,
     )
 
 

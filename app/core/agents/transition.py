@@ -314,6 +314,7 @@ def taken_out(kept: KeptWork, at: datetime) -> Kept:
         away=kept.is_away,
         content=kept.content,
         withheld=kept.withheld,
+        deleted_tests=kept.deleted_tests,
     )
 
 

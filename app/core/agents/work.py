@@ -238,6 +238,8 @@ class KeptWork:
     files, or none."""
     withheld: tuple[str, ...] = ()
     """Paths in the workspace that were not pushed, as people read them, at most 50."""
+    deleted_tests: tuple[str, ...] = ()
+    """Files with tests that the branch takes away, as people read them, at most 50."""
 
     @property
     def verified(self) -> str | None:

@@ -130,7 +130,14 @@ def check_conclusion(
 
 def conclusion_of_work(agent: Agent, saw: Evidence | None) -> Conclusion:
     """What the check of work that is handed over says. Green means seen (promise 13); red only
-    what was seen, for GitHub lets neutral pass where a check is required."""
+    what was seen, for GitHub lets neutral pass where a check is required. Work under which less is
+    tested than before is never green."""
+    says = _says_of_tests(agent, saw)
+    is_less_tested = saw is not None and saw.is_less_tested
+    return "neutral" if says == "success" and is_less_tested else says
+
+
+def _says_of_tests(agent: Agent, saw: Evidence | None) -> Conclusion:
     expects_tests = agent.assignment.tests is Tests.EXPECTED
     if expects_tests and saw is not None and saw.tests_passed is Known.NO:
         return "action_required"

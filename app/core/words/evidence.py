@@ -1,5 +1,6 @@
 """What Squadron saw of an agent's work, for people: it stands above what the agent says. Pure."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from app.core.agents.events import Known, Verified
@@ -15,6 +16,7 @@ EVIDENCE_ENDS: Final = "<!-- /squadron:evidence -->"
 """The marks around what Squadron saw in the text of a pull request: there it is kept up to date."""
 MOST_WITHHELD_NAMED: Final = 10
 MOST_WHY_CHARACTERS: Final = 500
+_NO_TESTS: Final = "This role changes no code, so Squadron expects no tests (`tests: none`)."
 _TICK: Final = "`"
 _MARK: Final = "'"
 
@@ -22,13 +24,18 @@ _MARK: Final = "'"
 def tests_sentence(report: Report) -> str:
     """What Squadron saw of the tests, or found out itself; empty: the work has not come to GitHub
     yet."""
-    if report.agent.assignment.verified_by and report.evidence is not None:
-        return _verified_sentence(report.evidence.verified)
-    if report.agent.assignment.tests is Tests.NONE:
-        return "This role changes no code, so Squadron expects no tests (`tests: none`)."
-    saw = report.evidence
-    if saw is None:
-        return ""
+    saw, assignment = report.evidence, report.agent.assignment
+    fewer = [] if saw is None else fewer_tests_sentences(saw)
+    if assignment.verified_by and saw is not None:
+        head = _verified_sentence(saw.verified)
+    elif assignment.tests is Tests.NONE:
+        head = _NO_TESTS
+    else:
+        head = "" if saw is None else _seen_sentence(saw)
+    return " ".join([head, *fewer])
+
+
+def _seen_sentence(saw: Evidence) -> str:
     match saw.tests_run, saw.tests_passed:
         case Known.YES, Known.YES:
             return "Squadron saw the tests run after the last edit, and they passed."
@@ -40,6 +47,21 @@ def tests_sentence(report: Report) -> str:
             return "Squadron saw no tests run after the last edit."
         case _:
             return "Squadron cannot tell if tests ran on just this work."
+
+
+def fewer_tests_sentences(saw: Evidence) -> list[str]:
+    """What was tested on the default branch and may not be any more."""
+    words, verified = [], saw.verified
+    if saw.deleted_tests:
+        words.append(f"It takes tests away: {_paths(saw.deleted_tests)}.")
+    if verified is not None and verified.base is not None:
+        tests, base = verified.tests, verified.base
+        if saw.has_fewer_tests:
+            ran = "an unknown number" if tests is None else f"{tests.ran}"
+            words.append(f"Tests that ran: {ran}; {base.ran} on the default branch.")
+        if saw.has_more_skipped and tests is not None:
+            words.append(f"Tests skipped: {tests.skipped}; {base.skipped} on the default branch.")
+    return words
 
 
 def _verified_sentence(verified: Verified | None) -> str:
@@ -76,11 +98,12 @@ def evidence_section(report: Report) -> str:
         f"Changes: {diff_words(saw.diff)}.",
     ]
     if report.agent.assignment.tests is Tests.NONE:
-        lines[:2] = [tests_sentence(report)]
+        lines[:2] = [_NO_TESTS]
     if report.agent.assignment.verified_by:
         lines.insert(0, _verified_line(report, saw))
+    lines += fewer_tests_sentences(saw)
     if saw.withheld:
-        lines.append(f"Not pushed: {_paths(saw)}.")
+        lines.append(f"Not pushed: {_paths(saw.withheld)}.")
     return "\n".join(["What Squadron saw:", "", *(f"- {line}" for line in lines)])
 
 
@@ -102,8 +125,8 @@ def is_to_be_doubted(report: Report) -> bool:
     return conclusion_of_work(report.agent, report.evidence) != "success"
 
 
-def _paths(saw: Evidence) -> str:
-    named = [*map(_code, saw.withheld)]
+def _paths(paths: Sequence[str]) -> str:
+    named = [*map(_code, paths)]
     more = len(named) - MOST_WITHHELD_NAMED
     others = [f"{more} more"] if more > 0 else []
     return ", ".join([*named[:MOST_WITHHELD_NAMED], *others])

@@ -9,7 +9,7 @@ the agent does not work.
 import asyncio
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -43,12 +43,17 @@ from app.services.segment.setup import (
 from app.services.segment.supervision import LOOK_SECONDS, Stop
 from app.services.waiting import wait_for_all
 from app.services.world import World, checkout_order, environment, segment_marker
+from app.testruns import Tally, tally
 
 VERIFY_SECONDS: Final = 900.0
 """All commands together."""
 MOST_OUTPUT_BYTES: Final = 64_000
+MOST_BASES: Final = 100
 MOST_KEPT_CHARACTERS: Final = 8_000
 """Of that output: people and the agent read its end."""
+
+_Base = tuple[int | str, ...]
+"""Repository, commit, and what runs there."""
 
 log = logging.getLogger("squadron.agents")
 
@@ -59,6 +64,8 @@ class Verifying:
 
     world: World
     stops: Stops
+    bases: dict[_Base, Tally | None] = field(default_factory=dict)
+    """What ran of commits of default branches, the last `MOST_BASES` of them."""
 
     async def judge(self, agent: Agent, gate: BreakerGate, sha: str) -> Verified | Stop:
         """What is known of the commit now, which is in the agent's log; or what stops the agent.
@@ -108,8 +115,13 @@ class Verifying:
         """What the commands say; what keeps them from saying anything says nothing of the work."""
         try:
             order = await checkout_order(self.world, agent)
-            checkout, seen = await self._ready(agent, gate, order, sha)
-            return await self._commands(agent, checkout, seen, sha)
+            room = await self._ready(agent, gate, order, sha)
+            await self._go_to(room, sha)
+            found = await self._commands(agent, room, sha)
+            if found.sound is Known.YES:
+                base = await self._of_base(agent, gate, order, sha, room.checkout.base_sha)
+                found = replace(found, at=self.world.clock.now(), base=base)
+            return found
         except (WorkspaceFailed, GitHubFailed, OSError, _NotReady) as error:
             why = self.world.redact(f"It could not be run: {error}")
             log.warning("not verified: %s", why, extra={"agent": str(agent.id)})
@@ -117,7 +129,7 @@ class Verifying:
 
     async def _ready(
         self, agent: Agent, gate: BreakerGate, order: CheckoutOrder, sha: str
-    ) -> tuple[Checkout, Mapping[str, str]]:
+    ) -> "_Room":
         """The default branch as its setup leaves it, in a clone that nobody has worked in."""
         world = self.world
         checkout = await world.workspace.check_out(order, sha)
@@ -127,26 +139,43 @@ class Verifying:
         made = await made_ready(setting_up, partial(world.workspace.check_out, order, sha))
         if isinstance(made, SetupFailed):
             raise _NotReady(made.why)
-        return checkout, seen
+        return _Room(checkout, seen)
 
-    async def _commands(
-        self, agent: Agent, checkout: Checkout, seen: Mapping[str, str], sha: str
-    ) -> Verified:
-        """Go on to the commit, behind the walls: a setup may have left hooks; then run each command
-        until one fails."""
-        clock = self.world.clock
-        ended = await self._command(
-            ["bash", "-c", f"git checkout --quiet --force --detach {sha}"],
-            checkout,
-            seen,
-            VERIFY_SECONDS,
-        )
+    async def _go_to(self, room: "_Room", sha: str) -> None:
+        """Behind the walls: a setup may have left hooks."""
+        command = f"git checkout --quiet --force --detach {sha}"
+        ended = await self._command(["bash", "-c", command], room, VERIFY_SECONDS)
         if ended.exit_code != 0:
             raise _NotReady(f"git does not check {sha[:12]} out: {ended.output.strip()[-500:]}")
-        began, left = clock.monotonic(), VERIFY_SECONDS
+
+    async def _of_base(
+        self, agent: Agent, gate: BreakerGate, order: CheckoutOrder, sha: str, base_sha: str
+    ) -> Tally | None:
+        """What the commands run of the default branch, in a clone in which nothing of the agent's
+        has run; whether they find that sound is no matter."""
+        assignment = agent.assignment
+        key: _Base = (
+            agent.repository_id,
+            base_sha,
+            *assignment.verify,
+            assignment.verify_script,
+        )
+        if key not in self.bases:
+            room = await self._ready(agent, gate, order, sha)
+            tests = (await self._commands(agent, room, base_sha)).tests
+            if len(self.bases) >= MOST_BASES:
+                del self.bases[next(iter(self.bases))]
+            self.bases[key] = tests
+        return self.bases[key]
+
+    async def _commands(self, agent: Agent, room: "_Room", sha: str) -> Verified:
+        """Run each command until one fails; with the tests that ran until then."""
+        clock = self.world.clock
+        began, left, tests = clock.monotonic(), VERIFY_SECONDS, None
         for what, argv in _commands(agent):
-            ended = await self._command(argv, checkout, seen, left)
+            ended = await self._command(argv, room, left)
             left = VERIFY_SECONDS - (clock.monotonic() - began)
+            tests = _added(tests, tally(ended.output))
             if ended.exit_code != 0 or ended.excess:
                 return Verified(
                     at=clock.now(),
@@ -154,16 +183,15 @@ class Verifying:
                     sound=Known.NO,
                     why=f"{what} {_how(ended)}.",
                     output=self.world.redact.tail(ended.output.strip(), MOST_KEPT_CHARACTERS),
+                    tests=tests,
                 )
-        return Verified(at=clock.now(), sha=sha, sound=Known.YES, why="")
+        return Verified(at=clock.now(), sha=sha, sound=Known.YES, why="", tests=tests)
 
-    async def _command(
-        self, argv: Sequence[str], checkout: Checkout, seen: Mapping[str, str], seconds: float
-    ) -> Ended:
+    async def _command(self, argv: Sequence[str], room: "_Room", seconds: float) -> Ended:
         return await self.world.processes.run(
             argv,
-            cwd=checkout.directory,
-            environment=seen,
+            cwd=room.checkout.directory,
+            environment=room.environment,
             timeout_seconds=max(seconds, 1.0),
             most_output_bytes=MOST_OUTPUT_BYTES,
         )
@@ -173,6 +201,14 @@ class Verifying:
             await self.world.workspace.tidy_up(str(agent.id))
         except WorkspaceFailed as error:  # it is deleted with the agent's clone
             log.warning("a checkout stays: %s", error, extra={"agent": str(agent.id)})
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """Where commands run."""
+
+    checkout: Checkout
+    environment: Mapping[str, str]
 
 
 class _NotReady(Exception):
@@ -201,6 +237,12 @@ def _commands(agent: Agent) -> Iterator[tuple[str, Sequence[str]]]:
         yield f"`{command}`", in_shell(command)
     if script := agent.assignment.verify_script:
         yield f"`{VERIFY_SCRIPT}`", script_in_shell(script, VERIFY_SCRIPT)
+
+
+def _added(one: Tally | None, other: Tally | None) -> Tally | None:
+    if one is None or other is None:
+        return one or other
+    return Tally(one.ran + other.ran, one.skipped + other.skipped)
 
 
 def _how(ended: Ended) -> str:
