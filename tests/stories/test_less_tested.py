@@ -137,6 +137,16 @@ def test_every_true_report_is_green(way: str, work: str) -> None:
         assert conclusion == "success", body
 
 
+def test_all_commands_count_also_where_the_default_branch_is_not_sound() -> None:
+    files = {**FILES, "one/test_answer.sh": "true\n"}
+    config = {"verify": ['test "$(cat answer)" = 42', RUN]}
+    cheat = CHEATS["deletes a test that passes"]
+    with story({REPOSITORY: repository({"fixer": {}}, config, files)}) as squad:
+        conclusion, body = reported(squad, *cheat, COMMITS, CLAIM)
+        assert conclusion == "neutral"
+        assert "Tests that ran: 2; 3 on the default branch." in body
+
+
 @pytest.mark.parametrize(
     ("cheat", "words"),
     [

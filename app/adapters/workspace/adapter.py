@@ -34,7 +34,7 @@ from app.core.text.redact import Redactor
 from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, Processes, WorkspaceFailed
 
 MOST_COMMITS: Final = 50
-MOST_WITHHELD: Final = 50
+MOST_PATHS_TOLD: Final = 50
 MOST_SUBJECT_CHARACTERS: Final = 200
 MOST_CHANGE_BYTES: Final = 2_000_000
 """Of what a reviewer is shown of a change; the files themselves are there whole."""
@@ -327,6 +327,6 @@ class GitWorkspace:
             diverged=published.diverged,
             was_told=published.was_told,
             content=await handover.fingerprint() if is_there else None,
-            withheld=tuple(map(self._redact, withheld[:MOST_WITHHELD])),
-            deleted_tests=tuple(map(self._redact, gone[:MOST_WITHHELD])),
+            withheld=tuple(map(self._redact, withheld[:MOST_PATHS_TOLD])),
+            deleted_tests=tuple(map(self._redact, gone[:MOST_PATHS_TOLD])),
         )

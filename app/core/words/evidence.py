@@ -14,7 +14,7 @@ from app.core.words.report import Report
 EVIDENCE_BEGINS: Final = "<!-- squadron:evidence -->"
 EVIDENCE_ENDS: Final = "<!-- /squadron:evidence -->"
 """The marks around what Squadron saw in the text of a pull request: there it is kept up to date."""
-MOST_WITHHELD_NAMED: Final = 10
+MOST_PATHS_NAMED: Final = 10
 MOST_WHY_CHARACTERS: Final = 500
 _NO_TESTS: Final = "This role changes no code, so Squadron expects no tests (`tests: none`)."
 _TICK: Final = "`"
@@ -127,9 +127,9 @@ def is_to_be_doubted(report: Report) -> bool:
 
 def _paths(paths: Sequence[str]) -> str:
     named = [*map(_code, paths)]
-    more = len(named) - MOST_WITHHELD_NAMED
+    more = len(named) - MOST_PATHS_NAMED
     others = [f"{more} more"] if more > 0 else []
-    return ", ".join([*named[:MOST_WITHHELD_NAMED], *others])
+    return ", ".join([*named[:MOST_PATHS_NAMED], *others])
 
 
 def _code(words: str) -> str:

@@ -8,7 +8,7 @@ the agent does not work.
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
@@ -48,9 +48,10 @@ from app.testruns import Tally, tally
 VERIFY_SECONDS: Final = 900.0
 """All commands together."""
 MOST_OUTPUT_BYTES: Final = 64_000
-MOST_BASES: Final = 100
 MOST_KEPT_CHARACTERS: Final = 8_000
 """Of that output: people and the agent read its end."""
+MOST_BASES: Final = 100
+"""Commits of default branches of which it is remembered how many tests run."""
 
 _Base = tuple[int | str, ...]
 """Repository, commit, and what runs there."""
@@ -65,7 +66,7 @@ class Verifying:
     world: World
     stops: Stops
     bases: dict[_Base, Tally | None] = field(default_factory=dict)
-    """What ran of commits of default branches, the last `MOST_BASES` of them."""
+    """How many tests run on commits of default branches."""
 
     async def judge(self, agent: Agent, gate: BreakerGate, sha: str) -> Verified | Stop:
         """What is known of the commit now, which is in the agent's log; or what stops the agent.
@@ -151,8 +152,8 @@ class Verifying:
     async def _of_base(
         self, agent: Agent, gate: BreakerGate, order: CheckoutOrder, sha: str, base_sha: str
     ) -> Tally | None:
-        """What the commands run of the default branch, in a clone in which nothing of the agent's
-        has run; whether they find that sound is no matter."""
+        """How many tests all commands run on the commit from which the work left the default
+        branch, in a clone in which nothing of the agent's has run."""
         assignment = agent.assignment
         key: _Base = (
             agent.repository_id,
@@ -162,7 +163,9 @@ class Verifying:
         )
         if key not in self.bases:
             room = await self._ready(agent, gate, order, sha)
-            tests = (await self._commands(agent, room, base_sha)).tests
+            tests = None
+            async for _, ended in self._each(agent, room):
+                tests = _added(tests, tally(ended.output))
             if len(self.bases) >= MOST_BASES:
                 del self.bases[next(iter(self.bases))]
             self.bases[key] = tests
@@ -170,11 +173,8 @@ class Verifying:
 
     async def _commands(self, agent: Agent, room: "_Room", sha: str) -> Verified:
         """Run each command until one fails; with the tests that ran until then."""
-        clock = self.world.clock
-        began, left, tests = clock.monotonic(), VERIFY_SECONDS, None
-        for what, argv in _commands(agent):
-            ended = await self._command(argv, room, left)
-            left = VERIFY_SECONDS - (clock.monotonic() - began)
+        clock, tests = self.world.clock, None
+        async for what, ended in self._each(agent, room):
             tests = _added(tests, tally(ended.output))
             if ended.exit_code != 0 or ended.excess:
                 return Verified(
@@ -186,6 +186,13 @@ class Verifying:
                     tests=tests,
                 )
         return Verified(at=clock.now(), sha=sha, sound=Known.YES, why="", tests=tests)
+
+    async def _each(self, agent: Agent, room: "_Room") -> AsyncIterator[tuple[str, Ended]]:
+        """Every command in turn, by its name for people, and how it ended."""
+        clock = self.world.clock
+        ends_at = clock.monotonic() + VERIFY_SECONDS
+        for what, argv in _commands(agent):
+            yield what, await self._command(argv, room, ends_at - clock.monotonic())
 
     async def _command(self, argv: Sequence[str], room: "_Room", seconds: float) -> Ended:
         return await self.world.processes.run(
