@@ -28,14 +28,14 @@ from app.core.effects.wanted import (
 from app.core.rules.plan import RoleKind, Tests
 from tests.core.strategies import START, agent
 
-REVIEW, WORK, CHECK, COMMENT, PULL_REQUEST, ISSUE, BRANCH, TRIAGE = EffectName
+REVIEW, WORK, CHECK, CALL, COMMENT, PULL_REQUEST, ISSUE, BRANCH, TRIAGE = EffectName
 ID = AgentId("octo/demo", 12, "bug-fix", 1)
 
 CHECKS = """
     QUEUED    -        -
     ACTIVE    -        -
     SLEEPING  blocker  -
-    SLEEPING  answer   -
+    SLEEPING  answer   action_required
     SLEEPING  review   -
     SLEEPING  review   neutral  #7
     PAUSED    raise    action_required
@@ -90,16 +90,16 @@ def test_the_check_of_work_says_what_was_seen_of_its_tests(
 def test_an_escalation_begins_with_the_work_and_ends_with_the_issue() -> None:
     """docs/design.md, Shape: keep the work, then the check (it blocks the merge), the comment, the
     issue."""
-    assert wanted(agent(State.ESCALATED)) == (WORK, CHECK, COMMENT, ISSUE)
+    assert wanted(agent(State.ESCALATED)) == (WORK, CHECK, CALL, COMMENT, ISSUE)
 
 
 def test_work_that_was_taken_away_is_kept_before_anything_says_so() -> None:
-    assert wanted(agent(State.CANCELLED)) == (WORK, CHECK, COMMENT)
+    assert wanted(agent(State.CANCELLED)) == (WORK, CHECK, CALL, COMMENT)
 
 
 def test_a_hand_over_opens_the_pull_request_of_what_is_pushed() -> None:
     asleep = agent(State.SLEEPING, waits_for=Waits.REVIEW)
-    assert wanted(asleep) == (WORK, PULL_REQUEST, CHECK, COMMENT)
+    assert wanted(asleep) == (WORK, PULL_REQUEST, CHECK, CALL, COMMENT)
     assert NEEDS[PULL_REQUEST] == {WORK}
     assert not lets_on(Effect(WORK, EffectState.REFUSED))
     assert lets_on(Effect(WORK, EffectState.DONE))
@@ -113,16 +113,16 @@ def failing(name: EffectName) -> Effect:
 
 def test_what_fails_holds_up_nothing_that_does_not_need_it() -> None:
     stopped = agent(State.ESCALATED)
-    assert in_turn(stopped, {}) == (WORK, CHECK, COMMENT, ISSUE)
+    assert in_turn(stopped, {}) == (WORK, CHECK, CALL, COMMENT, ISSUE)
     late = {name: failing(name) for name in (WORK, CHECK)}
-    assert in_turn(stopped, late) == (COMMENT, ISSUE, WORK, CHECK)
-    assert in_turn(stopped, {CHECK: Effect(CHECK, attempts=1)}) == (WORK, CHECK, COMMENT, ISSUE)
+    assert in_turn(stopped, late) == (CALL, COMMENT, ISSUE, WORK, CHECK)
+    assert in_turn(stopped, {CHECK: Effect(CHECK, attempts=1)}) == wanted(stopped)
 
 
 def test_what_others_need_is_tried_before_them_whatever_it_does() -> None:
     asleep = agent(State.SLEEPING, waits_for=Waits.REVIEW)
     late = {name: failing(name) for name in (WORK, PULL_REQUEST, CHECK)}
-    assert in_turn(asleep, late) == (WORK, PULL_REQUEST, COMMENT, CHECK)
+    assert in_turn(asleep, late) == (WORK, PULL_REQUEST, CALL, COMMENT, CHECK)
 
 
 @pytest.mark.parametrize("state", sorted(set(State) - {State.ESCALATED, State.CANCELLED}))
@@ -130,32 +130,37 @@ def test_what_others_need_is_tried_before_them_whatever_it_does() -> None:
 def test_every_other_state_has_a_check_and_a_comment(state: State, waits_for: Waits | None) -> None:
     """While a segment runs, it is the segment that pushes."""
     work = () if state in (State.ACTIVE, State.STOPPING) else (WORK,)
-    assert wanted(agent(state, waits_for=waits_for)) == (*work, CHECK, COMMENT)
+    assert wanted(agent(state, waits_for=waits_for)) == (*work, CHECK, CALL, COMMENT)
 
 
 def test_a_review_is_only_waited_for_in_one_state() -> None:
-    assert wanted(agent(State.COMPLETED, waits_for=Waits.REVIEW)) == (WORK, CHECK, COMMENT)
+    assert wanted(agent(State.COMPLETED, waits_for=Waits.REVIEW)) == (WORK, CHECK, CALL, COMMENT)
     assert check_conclusion(agent(State.ACTIVE, waits_for=Waits.REVIEW), None) is None
 
 
 @pytest.mark.parametrize("state", [State.COMPLETED, State.ESCALATED, State.CANCELLED])
-def test_one_that_triages_never_calls_a_human(state: State) -> None:
+def test_of_one_that_triages_there_is_no_needs_human_issue(state: State) -> None:
     over = of_kind(agent(state), RoleKind.TRIAGE)
-    assert wanted(over) == (CHECK, COMMENT, TRIAGE)
+    assert wanted(over) == (CHECK, CALL, COMMENT, TRIAGE)
     assert wanted(replace(over, sha=None)) == ()
-    assert wanted(of_kind(agent(State.ACTIVE), RoleKind.TRIAGE)) == (CHECK, COMMENT)
+    assert wanted(of_kind(agent(State.ACTIVE), RoleKind.TRIAGE)) == (CHECK, CALL, COMMENT)
 
 
 def test_a_review_is_posted_first_and_only_once_it_is_done() -> None:
-    assert wanted(of_kind(agent(State.COMPLETED), RoleKind.REVIEW)) == (REVIEW, CHECK, COMMENT)
-    assert wanted(of_kind(agent(State.ESCALATED), RoleKind.REVIEW)) == (CHECK, COMMENT, ISSUE)
-    assert wanted(of_kind(agent(State.CANCELLED), RoleKind.REVIEW)) == (CHECK, COMMENT)
+    assert wanted(of_kind(agent(State.COMPLETED), RoleKind.REVIEW)) == (
+        REVIEW,
+        CHECK,
+        CALL,
+        COMMENT,
+    )
+    assert wanted(of_kind(agent(State.ESCALATED), RoleKind.REVIEW)) == (CHECK, CALL, COMMENT, ISSUE)
+    assert wanted(of_kind(agent(State.CANCELLED), RoleKind.REVIEW)) == (CHECK, CALL, COMMENT)
 
 
 def test_the_branch_of_merged_work_is_the_last_to_go() -> None:
     merged = replace(agent(State.COMPLETED), pull_request=7)
-    assert wanted(merged) == (CHECK, COMMENT, BRANCH)
-    assert wanted(replace(merged, state=State.CANCELLED)) == (WORK, CHECK, COMMENT)
+    assert wanted(merged) == (CHECK, CALL, COMMENT, BRANCH)
+    assert wanted(replace(merged, state=State.CANCELLED)) == (WORK, CHECK, CALL, COMMENT)
 
 
 def of_kind(one: Agent, kind: RoleKind) -> Agent:
@@ -253,6 +258,7 @@ def test_effects_are_stored_by_these_words() -> None:
         "review",
         "work",
         "check",
+        "call",
         "comment",
         "pull_request",
         "issue",

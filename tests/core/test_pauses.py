@@ -19,6 +19,7 @@ from app.core.budgets.ledger import Insufficient
 from app.core.commands.grammar import Misread, commands
 from app.core.effects.wanted import check_conclusion, may_edit
 from app.core.limits import Action, LimitName, Limits
+from app.core.words.calls import call_comment
 from app.core.words.messages import check_summary, check_title, progress_comment
 from app.core.words.pauses import (
     answer_marker,
@@ -57,6 +58,12 @@ def shown(life: Life) -> Report:
     return report(row, life.log, life.now + timedelta(hours=1))
 
 
+def asked(life: Life) -> str:
+    """The comment by which it calls people."""
+    view = shown(life)
+    return call_comment(view, view.calls[-1], life.now)
+
+
 def test_at_the_limit_it_shows_what_was_done_since_the_start_and_what_to_type() -> None:
     life = begun(ASKS)
     runs_its_tests(life, Outcome.FAILED, "v1")
@@ -66,20 +73,23 @@ def test_at_the_limit_it_shows_what_was_done_since_the_start_and_what_to_type() 
     keeps(life, 2, 30, 4)
     view = shown(life)
     assert view.hold is not None and view.hold.asks
-    comment = progress_comment(view)
+    comment = asked(life)
     for words in (
-        "[squadron:bug-fix] Paused: max_tool_calls reached: 3 of 3 tool calls.",
+        "[squadron:bug-fix] @mona this agent is paused: max_tool_calls reached: 3 of 3 tool calls.",
         "**It asks for 3 tool calls more.**",
         "Since the work began:\n\n- Changes on the branch: 2 files, +30 −4 lines.\n"
         "- Test runs: 2, of which 1 passed.",
         "| 1 | `pytest` | failed |  | no |\n| 2 | `pytest` | passed |  | yes |",
-        "```\n/squadron raise max_tool_calls +3\n```\n\n```\n/squadron resume\n```",
-        "`resume` grants 3 tool calls more",
-        "add which one: `bug-fix`",
-        "is stopped for good at 2026-03-02 09:00 UTC (`max_sleep_duration`)",
+        "write this line in a comment here by **2026-03-02 09:00 UTC** (within 24 hours):\n\n"
+        "```\n/squadron resume bug-fix\n```\n\nThat grants 3 tool calls more."
+        " `/squadron raise max_tool_calls +3 bug-fix` grants 3 tool calls more;",
+        "Otherwise Squadron stops it for good then; its work is kept on its branch.",
     ):
         assert words in comment
     assert "ceiling" not in comment
+    progress = progress_comment(view)
+    assert "[squadron:bug-fix] Paused: max_tool_calls reached: 3 of 3 tool calls." in progress
+    assert "/squadron" not in progress, "what is to be typed stands in one place"
     assert check_conclusion(view.agent, None) == "action_required"
     assert check_title(view) == "Paused: max_tool_calls reached: 3 of 3 tool calls."
     assert "/squadron resume" in check_summary(view)
@@ -99,8 +109,8 @@ def test_after_a_grant_only_what_came_after_it_counts_as_progress() -> None:
     life.asks_tool()
     life.asks_tool()
     keeps(life, 3, 25, 6)
-    comment = progress_comment(shown(life))
-    assert "Paused: max_tool_calls reached: 5 of 5 tool calls." in comment
+    comment = asked(life)
+    assert "is paused: max_tool_calls reached: 5 of 5 tool calls." in comment
     assert "Since mona granted 5 tool calls (`max_tool_calls`):" in comment
     assert (
         "- Changes on the branch: 3 files, +25 −6 lines (before: 1 file, +10 −0 lines)." in comment
@@ -113,10 +123,10 @@ def test_a_pause_that_asks_for_nothing_shows_the_same_ways_on() -> None:
     life = begun(Limits(max_tool_calls=1, default_action=Action.PAUSE))
     life.asks_tool()
     life.asks_tool()
-    comment = progress_comment(shown(life))
+    comment = asked(life)
     assert "A human decides how it goes on." in comment and "It asks for" not in comment
-    assert "- Changes on the branch: not measured.\n- Test runs: 0.\n" in comment
-    assert "\n/squadron raise max_tool_calls +1\n" in comment
+    assert comment.endswith("- Changes on the branch: not measured.\n- Test runs: 0.")
+    assert "\n/squadron resume bug-fix\n" in comment
 
 
 def test_what_the_agent_says_for_itself_is_quoted_and_has_no_power() -> None:
@@ -135,13 +145,13 @@ def test_what_the_agent_says_for_itself_is_quoted_and_has_no_power() -> None:
         claim="Half is done.\n\n<!-- ask @octo/leads, fixes #1\n```\n/squadron resume",
     )
     life.happens(Held(at=life.now, hold=hold))
-    comment = progress_comment(shown(life))
+    comment = asked(life)
     assert "**It asks for 40 tool calls more.**" in comment
     assert (
         "> Half is done.\n>\n> <\u200b!-- ask @\u200bocto/leads, f\u200bixes #1\n> ```" in comment
     )
-    assert "\n/squadron raise max_tool_calls +15\n" in comment, "as far as the ceiling allows"
-    assert "`resume` grants 10 tool calls more" in comment
+    assert "\n/squadron raise max_tool_calls +15 bug-fix\n" in comment, "up to the ceiling"
+    assert "`/squadron resume bug-fix` grants 10 tool calls more" in comment
     assert "The operator's ceiling allows 15 tool calls more at most." in comment
 
 
@@ -149,11 +159,11 @@ def test_money_reads_as_money_everywhere() -> None:
     life = begun(Limits(max_cost_usd=0.1, actions={MONEY: Action.REQUEST_INCREASE}))
     life.calls_model(99_999_999)
     life.asks_model(2)
-    comment = progress_comment(shown(life))
+    comment = asked(life)
     assert "max_cost_usd reached: $0.10 of $0.10 spent, and the next model call may" in comment
     assert "**It asks for $0.10 more.**" in comment
-    assert "\n/squadron raise max_cost_usd +0.10\n" in comment
-    assert "| `max_cost_usd` | $0.10 | $0.10 | USD |" in comment
+    assert "`/squadron raise max_cost_usd +0.10 bug-fix` grants $0.10 more" in comment
+    assert "| `max_cost_usd` | $0.10 | $0.10 | USD |" in progress_comment(shown(life))
 
 
 @pytest.mark.parametrize(

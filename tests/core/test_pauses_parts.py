@@ -6,6 +6,7 @@ from app.core.agents.events import Held, Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Hold, Layer
 from app.core.limits import Action, LimitName, Limits
+from app.core.words.calls import called_people
 from app.core.words.pauses import (
     held_by_another,
     pause_section,
@@ -42,26 +43,24 @@ def test_who_is_not_held_has_nothing_to_show() -> None:
 def test_every_paragraph_of_a_pause() -> None:
     life = at_its_limit(only(max_tool_calls=3, actions={CALLS: Action.REQUEST_INCREASE}))
     assert paragraphs(life) == [
-        "**It asks for 3 tool calls more.** Session, branch and work are kept.",
+        "To let it go on, write this line in a comment here by 2027-03-01 09:00 UTC:",
+        "```\n/squadron resume bug-fix\n```",
+        "That grants 3 tool calls more. `/squadron raise max_tool_calls +3 bug-fix` grants 3 tool"
+        " calls more; any other amount may stand behind `raise`. Who may start agents here may"
+        " write it.",
+        "**It asks for 3 tool calls more.** Session, branch and work are kept. Otherwise Squadron"
+        " stops it for good then (`max_sleep_duration`); nothing runs until then, and no other"
+        " time counts.",
         "Since the work began:",
         "- Changes on the branch: not measured.\n- Test runs: 0.",
-        "To let it go on, comment one of these lines (it takes the permission that starting an"
-        " agent takes):",
-        "```\n/squadron raise max_tool_calls +3\n```",
-        "```\n/squadron resume\n```",
-        "`resume` grants 3 tool calls more, the limit's own amount once more. Any other amount may"
-        " stand in the first line. Are several agents of this issue paused, add which one:"
-        " `bug-fix`.",
-        "Unless somebody answers, it is stopped for good at 2027-03-01 09:00 UTC"
-        " (`max_sleep_duration`). Nothing runs until then, and no other time counts.",
     ]
 
 
 def test_a_ceiling_that_leaves_less_is_told() -> None:
     limits = only(max_tool_calls=3, actions={CALLS: Action.REQUEST_INCREASE}, ceilings={CALLS: 5})
     text = pause_section(shown(at_its_limit(limits)))
-    assert "/squadron raise max_tool_calls +2\n" in text
-    assert "`resume` grants 2 tool calls more" in text
+    assert "```\n\nThat grants 2 tool calls more." in text
+    assert "`/squadron raise max_tool_calls +2 bug-fix` grants 2 tool calls more" in text
     assert " The operator's ceiling allows 2 tool calls more at most." in text
 
 
@@ -76,8 +75,9 @@ def test_what_was_asked_for_is_what_is_shown_to_be_typed_up_to_the_ceiling() -> 
         life.happens(Held(at=life.now, hold=hold))
         text = pause_section(shown(life))
         assert f"**It asks for {amount} tool calls more.**" in text
-        assert f"/squadron raise max_tool_calls +{typed}\n" in text
-        assert "`resume` grants 3 tool calls more" in text
+        assert f"\n/squadron raise max_tool_calls +{typed} bug-fix\n" in text
+        assert f"That grants {typed} tool calls more." in text
+        assert "`/squadron resume bug-fix` grants 3 tool calls more" in text
 
 
 def test_words_of_the_agents_own_are_a_paragraph() -> None:
@@ -87,7 +87,16 @@ def test_words_of_the_agents_own_are_a_paragraph() -> None:
         claim="Two of three are done.",
     )  # fmt: skip
     life.happens(Held(at=life.now, hold=hold))
-    assert paragraphs(life)[1:3] == ["The agent says:", "> Two of three are done."]
+    assert paragraphs(life)[4:6] == ["The agent says:", "> Two of three are done."]
+
+
+def test_no_app_is_called() -> None:
+    by_app = replace(agent(), started_by="helper[bot]")
+    assert called_people(by_app) == ""
+    team = replace(by_app.assignment.escalation, mention=("@octo/leads", "@Octo/Leads"))
+    told = replace(by_app, assignment=replace(by_app.assignment, escalation=team))
+    assert called_people(told) == "@Octo/Leads"
+    assert called_people(replace(told, started_by="mona")) == "@mona @Octo/Leads"
 
 
 def test_a_command_for_nobody_names_whom_there_is() -> None:

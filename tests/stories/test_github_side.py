@@ -1,7 +1,7 @@
 """What stands on GitHub about an agent: once, up to date, and put right when it is not."""
 
 from tests.stories.happening import ASKING, ASKS, AT_REVIEW, FIXES, PAUSED, STOPPED
-from tests.support.github import BOT
+from tests.support.github import BOT, is_call
 from tests.support.people import REPOSITORY, Task, repository
 from tests.support.steps import completes, is_blocked, runs, thinks, writes
 from tests.twins.story import Story, story
@@ -25,10 +25,11 @@ def test_a_comment_that_is_there_though_github_said_no_is_not_written_again() ->
         with squad.trouble(
             kind="error", status=502, phase="after", method="POST", path=COMMENTS, count=1
         ):
-            squad.give("fixer", "The answer is wrong", *ASKS)
+            task = squad.give("fixer", "The answer is wrong", *ASKS)
             squad.passes(minutes=2)
             assert squad.has_struck()
-        assert written(squad, "issues/1/comments") == 1
+        assert len(squad.calls(task)) == len(squad.comments(task)) == 1
+        assert written(squad, "issues/1/comments") == 2
 
 
 def test_a_needs_human_issue_that_is_there_is_not_opened_again() -> None:
@@ -59,23 +60,37 @@ def test_what_github_does_not_write_is_not_asked_for_all_the_time() -> None:
             for _ in range(10):
                 squad.passes(minutes=2)
             asked = written(squad, "issues/1/comments")
-        assert 3 < asked < 12, asked
+        assert 6 < asked < 24, "of its call and of its progress"
 
 
 def test_the_last_word_is_told_though_it_has_to_wait() -> None:
     with story(PLACES, operator=SELDOM) as squad:
+        task = squad.give("fixer", "The answer is wrong", *ASKS, *FIXES)
+        squad.comment(task, "Blue.")
+        squad.settle()
+        assert squad.states(task) == [AT_REVIEW]
+        assert "Handed over" not in squad.comments(task)[0]
+        squad.passes(minutes=2)
+        assert "Handed over" in squad.comments(task)[0]
+
+
+def test_a_second_question_is_told_at_once() -> None:
+    with story(PLACES, operator=SELDOM) as squad:
         task = squad.give("fixer", "The answer is wrong", *ASKS, is_blocked("Which blue?"))
         squad.comment(task, "Blue.")
         squad.settle()
-        assert "Which blue?" not in squad.comments(task)[0]
-        squad.passes(minutes=2)
         assert "Which blue?" in squad.comments(task)[0]
+        assert "Which blue?" in squad.calls(task)[1]["body"]
 
 
 def test_a_comment_that_somebody_deleted_is_written_anew() -> None:
     with story(PLACES) as squad:
         task = squad.give("fixer", "The answer is wrong", *ASKS, *FIXES)
-        [own] = [one for one in squad.sees(f"{task.path}/comments") if one["user"]["login"] == BOT]
+        [own] = [
+            one
+            for one in squad.sees(f"{task.path}/comments")
+            if one["user"]["login"] == BOT and not is_call(one)
+        ]
         squad.does("ada", "DELETE", f"/repos/{REPOSITORY}/issues/comments/{own['id']}")
         squad.comment(task, "Blue.")
         squad.settle()

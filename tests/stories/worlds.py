@@ -199,4 +199,4 @@ def end_of(squad: Story, task: Task, *, is_exact: bool, is_certain: bool) -> Map
 def _beginning(words: str) -> str:
     """The first line that people see, without what numbers one thing and not another."""
     first, *_ = (line for line in words.splitlines() if line and not line.startswith("<!--"))
-    return re.sub(r"#\d+", "#…", first)
+    return re.sub(r"#\d+|\(http\S+\)", "…", first)

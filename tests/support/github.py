@@ -21,6 +21,13 @@ from tests.support.waiting import MOST_SECONDS
 Json = Any
 
 BOT = "squadron-box[bot]"
+
+
+def is_call(comment: Json) -> bool:
+    """Whether our App calls people by this comment (docs/design.md, promise 14)."""
+    return str(comment["body"]).startswith("<!-- squadron:call:")
+
+
 KEEP_ALIVE = httpx.Limits(keepalive_expiry=2.0)
 """Less than servers keep a connection open, so that none is used that is just being closed."""
 
@@ -93,9 +100,9 @@ class GitHub:
     # --- what a story looks at ---------------------------------------------------------------
 
     def comments(self, repository: str, issue: int) -> list[Json]:
-        """Comments that our App wrote, oldest first."""
+        """Comments that our App wrote besides its calls, oldest first."""
         found = self.lists(f"/repos/{repository}/issues/{issue}/comments")
-        return [one for one in found if one["user"]["login"] == BOT]
+        return [one for one in found if one["user"]["login"] == BOT and not is_call(one)]
 
     def checks(self, repository: str, ref: str, role: str) -> list[Json]:
         """Check runs of a role on a commit or the head of a branch."""

@@ -30,7 +30,7 @@ from app.githubbox.git import NOTHING
 from app.scripted.model import scripted_model
 from app.scripted.script import ComputedStep, Script, Step
 from app.web.webhook import WebhookEndpoint
-from tests.support.github import BOT
+from tests.support.github import BOT, is_call
 from tests.support.people import PEOPLE, People, Task
 from tests.support.squad import ADMIN_TOKEN, MODEL_KEY, WEBHOOK_SECRET, json_text
 from tests.twins.clock import TurnedClock
@@ -338,9 +338,16 @@ class Story(People):
         return list(found)
 
     def comments(self, task: Task) -> list[str]:
-        """What our App wrote on the issue, oldest first."""
+        """What our App wrote on the issue besides its calls, oldest first."""
+        return [one["body"] for one in self._ours(task) if not is_call(one)]
+
+    def calls(self, task: Task) -> list[Json]:
+        """The comments by which our App calls people, oldest first."""
+        return [one for one in self._ours(task) if is_call(one)]
+
+    def _ours(self, task: Task) -> list[Json]:
         found = self.sees(f"{task.path}/comments")
-        return [one["body"] for one in found if one["user"]["login"] == BOT]
+        return [one for one in found if one["user"]["login"] == BOT]
 
     def needs_human(self, task: Task) -> list[Json]:
         """Open needs-human issues about the issue."""

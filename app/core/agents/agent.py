@@ -163,6 +163,12 @@ class Agent:
         return self.is_final or self.state is State.STOPPING
 
     @property
+    def waits_for_person(self) -> bool:
+        """Whether it goes on only when somebody answers it, or lets it."""
+        is_asking = self.state is State.SLEEPING and self.waits_for is Waits.ANSWER
+        return is_asking or self.state is State.PAUSED
+
+    @property
     def is_under_review(self) -> bool:
         """Whether it sleeps until somebody judges its pull request."""
         return self.waits_for is Waits.REVIEW and self.pull_request is not None
@@ -187,6 +193,8 @@ class EffectName(StrEnum):
     WORK = "work"
     """Pushed once more, where the push at the agent's end was refused."""
     CHECK = "check"
+    CALL = "call"
+    """A comment that mentions the people for whom the agent waits."""
     COMMENT = "comment"
     PULL_REQUEST = "pull_request"
     ISSUE = "issue"

@@ -23,30 +23,33 @@ MOST_EDITS_AT_THE_END: Final = 2
 asks a human waits only behind the last time that it asked."""
 
 
+_TOLD: Final = (EffectName.CHECK, EffectName.CALL, EffectName.COMMENT)
+"""The check first, for it blocks the merge; the comment names the call."""
+
+
 def wanted(agent: Agent) -> tuple[EffectName, ...]:
     """The effects an agent's state asks for, in order: the work is kept before anything says so,
     then the check, for it blocks the merge.
 
-    An agent that triages never calls a human: its check and its comment say that it was stopped.
+    Of an agent that triages there is no needs-human issue: its check and its comment say that it
+    was stopped.
     One that never worked, because another took its issue along, has nothing to show.
     """
     if agent.is_final and agent.assignment.kind is RoleKind.TRIAGE:
-        if agent.sha is None:
-            return ()
-        return (EffectName.CHECK, EffectName.COMMENT, EffectName.TRIAGE)
+        return () if agent.sha is None else (*_TOLD, EffectName.TRIAGE)
     is_of_work = agent.assignment.kind is RoleKind.WORK and is_at_rest(agent)
     work = (EffectName.WORK,) if is_of_work else ()
-    if agent.state is State.ESCALATED:
-        return (*work, EffectName.CHECK, EffectName.COMMENT, EffectName.ISSUE)
-    if agent.state is State.CANCELLED:
-        return (*work, EffectName.CHECK, EffectName.COMMENT)
-    if agent.state is State.COMPLETED and agent.assignment.kind is RoleKind.REVIEW:
-        return (EffectName.REVIEW, EffectName.CHECK, EffectName.COMMENT)
-    if agent.state is State.SLEEPING and agent.waits_for is Waits.REVIEW:
-        return (*work, EffectName.PULL_REQUEST, EffectName.CHECK, EffectName.COMMENT)
-    if agent.state is State.COMPLETED and agent.pull_request is not None:
-        return (EffectName.CHECK, EffectName.COMMENT, EffectName.BRANCH)
-    return (*work, EffectName.CHECK, EffectName.COMMENT)
+    match agent.state:
+        case State.ESCALATED:
+            return (*work, *_TOLD, EffectName.ISSUE)
+        case State.COMPLETED if agent.assignment.kind is RoleKind.REVIEW:
+            return (EffectName.REVIEW, *_TOLD)
+        case State.COMPLETED if agent.pull_request is not None:
+            return (*_TOLD, EffectName.BRANCH)
+        case State.SLEEPING if agent.waits_for is Waits.REVIEW:
+            return (*work, EffectName.PULL_REQUEST, *_TOLD)
+        case _:
+            return (*work, *_TOLD)
 
 
 def is_at_rest(agent: Agent) -> bool:
@@ -114,10 +117,10 @@ def check_conclusion(
     match agent.state:
         case State.SLEEPING if agent.is_under_review:
             return conclusion_of_work(agent, saw)
-        case State.QUEUED | State.ACTIVE | State.SLEEPING | State.STOPPING:
-            return None
-        case State.PAUSED:
+        case _ if agent.waits_for_person:
             return "action_required"
+        case State.QUEUED | State.ACTIVE | State.SLEEPING | State.STOPPING | State.PAUSED:
+            return None
         case State.COMPLETED if agent.pull_request is not None and not is_merged:
             return conclusion_of_work(agent, saw)
         case State.COMPLETED:
@@ -191,4 +194,4 @@ def may_edit(effect: Effect, agent: Agent, now: datetime, *, is_held: bool = Fal
 
 def is_urgent(agent: Agent) -> bool:
     """Whether people must hear of the agent's state before they hear of others' progress."""
-    return agent.is_final or agent.state is State.PAUSED
+    return agent.is_final or agent.waits_for_person

@@ -147,12 +147,14 @@ def progress_comment(report: Report) -> str:
             work_sentence(report),
         ]
     else:
-        parts += [f"[squadron:{agent.id.role}] {state_sentence(report)}", pause_section(report)]
+        called = agent.waits_for_person and report.links.call
+        where = f" See [what it asks of you]({report.links.call})." if called else ""
+        parts.append(f"[squadron:{agent.id.role}] {state_sentence(report)}{where}")
         parts.append(_checklist(report))
         if _is_review_completed(agent):
             parts.append(_unposted_review(report))
         else:
-            parts += [_evidence_at_rest(report), claim_section(agent.summary)]
+            parts += [_evidence_at_rest(report), "" if called else claim_section(agent.summary)]
         parts.append(work_sentence(report))
         parts += [proposal_lines(agent, each) for each in report.proposed]
     parts += [

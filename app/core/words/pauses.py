@@ -1,7 +1,7 @@
 """All words about limits that let an agent go on, or let a human decide whether it may. Pure."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import DiffSize, Passed, Waits
@@ -38,23 +38,23 @@ def pause_section(report: Report) -> str:
     return "\n\n".join(
         part
         for part in (
-            _wish(report, hold),
+            ways_on(report, hold, f"by {instant(end_of_wait(agent))}"),
+            f"{wish_words(report, hold)} Otherwise Squadron stops it for good then"
+            " (`max_sleep_duration`); nothing runs until then, and no other time counts.",
             f"The agent says:\n\n{quoted(hold.claim)}" if hold.claim else "",
             progress_lines(report),
-            _ways_on(report, hold),
-            f"Unless somebody answers, it is stopped for good at {_end_of_pause(agent)}"
-            " (`max_sleep_duration`). Nothing runs until then, and no other time counts.",
         )
         if part
     )
 
 
-def _end_of_pause(agent: Agent) -> str:
-    end = agent.updated_at + timedelta(seconds=agent.assignment.limits.max_sleep_duration)
-    return instant(end)
+def end_of_wait(agent: Agent) -> datetime:
+    """When an agent that waits for a person is stopped for good."""
+    return agent.updated_at + timedelta(seconds=agent.assignment.limits.max_sleep_duration)
 
 
-def _wish(report: Report, hold: Hold) -> str:
+def wish_words(report: Report, hold: Hold) -> str:
+    """What a paused agent wants, and that nothing is lost."""
     if not hold.asks:
         return "A human decides how it goes on. Session, branch and work are kept."
     info = CATALOGUE[hold.limit]
@@ -94,27 +94,31 @@ def _diff_figures(diff: DiffSize) -> str:
     return f"{files}, +{diff.added} −{diff.deleted} lines"
 
 
-def _ways_on(report: Report, hold: Hold) -> str:
-    """The commands, as they are typed, and what each of them grants."""
+def ways_on(report: Report, hold: Hold, deadline: str) -> str:
+    """The one line to let a paused agent go on, as it is typed, and what else may be typed."""
     agent, info = report.agent, CATALOGUE[hold.limit]
-    limits = agent.assignment.limits
+    limits, role = agent.assignment.limits, agent.id.role
     room = left_to_grant(limits, report.counters, hold.limit)
+    if room is not None and room <= 0:
+        return (
+            f"`{hold.limit}` is at its ceiling, so nobody can grant more of it. To end the agent"
+            f" {deadline}, write this line in a comment here:\n\n```\n/squadron stop {role}\n```"
+        )
     own = limits.maximum(hold.limit) or 0
-    most = own if room is None else min(own, room)
+    resume, most = f"/squadron resume {role}", own if room is None else min(own, room)
     wanted = asked_amount(limits, report.counters, hold)
+    ask = f"/squadron raise {hold.limit} {typed(info, wanted)} {role}"
+    first, other = (ask, resume) if hold.amount is not None else (resume, ask)
+    granted, more = (wanted, most) if hold.amount is not None else (most, wanted)
     ceiling = (
         f" The operator's ceiling allows {worth(info, room)} more at most."
         if room is not None and hold.limit in limits.ceilings
         else ""
     )
     return (
-        "To let it go on, comment one of these lines (it takes the permission that starting an"
-        " agent takes):\n\n"
-        f"```\n/squadron raise {hold.limit} {typed(info, wanted)}\n```\n\n"
-        "```\n/squadron resume\n```\n\n"
-        f"`resume` grants {worth(info, most)} more, the limit's own amount once more."
-        f" Any other amount may stand in the first line.{ceiling} Are several agents of this issue"
-        f" paused, add which one: `{agent.id.role}`."
+        f"To let it go on, write this line in a comment here {deadline}:\n\n```\n{first}\n```\n\n"
+        f"That grants {worth(info, granted)} more. `{other}` grants {worth(info, more)} more; any"
+        f" other amount may stand behind `raise`.{ceiling} Who may start agents here may write it."
     )
 
 

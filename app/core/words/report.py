@@ -36,6 +36,7 @@ from app.core.agents.lifecycle import State
 from app.core.agents.queueing import QueuePlace
 from app.core.agents.stops import Hold
 from app.core.breaker.verdict import LimitUse, usage
+from app.core.effects.calls import Call, calls
 from app.core.rules.plan import RoleKind
 from app.testruns import Outcome
 
@@ -80,6 +81,14 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Links:
+    """Where else on GitHub the agent is to be seen; what is not there yet is empty."""
+
+    call: str = ""
+    """The comment by which it calls people."""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """An agent, what it used, and what it did, as of one instant."""
 
@@ -105,6 +114,8 @@ class Report:
     proposed: tuple[Proposed, ...]
     """What it thinks of issues, the last word on each."""
     trigger: str
+    calls: tuple[Call, ...]
+    """The times that it waited for a person, oldest first."""
     brake: Braked | None = None
     """Who keeps it from working while it is QUEUED."""
     held_up: HeldUp | None = None
@@ -116,6 +127,7 @@ class Report:
     review_refused: str = ""
     """Why GitHub does not take its review; empty: it did, or was not asked yet."""
 
+    links: Links = Links()
     is_being_verified: bool = False
     """Whether Squadron looks just now whether the work is sound."""
 
@@ -162,6 +174,7 @@ def report(
         reported=next((event for event in reversed(log) if isinstance(event, Reported)), None),
         proposed=tuple({e.issue: e for e in log if isinstance(e, Proposed)}.values()),
         trigger=created[0].trigger if created else "",
+        calls=tuple(calls(agent, log)),
         brake=braked(log) if agent.state is State.QUEUED else None,
         queue=queue,
         evidence=evidence(log, counters) if agent.assignment.kind is RoleKind.WORK else None,

@@ -5,6 +5,7 @@ and issue in line with it. So a pass that died half way is simply run again.
 """
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, assert_never
@@ -28,7 +29,7 @@ from app.core.effects.wanted import (
 )
 from app.core.words import messages
 from app.core.words.refusals import not_started_marker
-from app.core.words.report import Report, report
+from app.core.words.report import Links, Report, report
 from app.ports import (
     GitHub,
     GitHubFailed,
@@ -41,6 +42,7 @@ from app.ports import (
     Unreachable,
 )
 from app.services.effects.branch import clean_branch
+from app.services.effects.call import next_reminder, write_call
 from app.services.effects.check import write_check
 from app.services.effects.needs_human_issues import escalation_issues
 from app.services.effects.outcome import (
@@ -119,7 +121,8 @@ class Publisher:
         effect = effects.get(name, Effect(name))
         queue = await place_in_queue(self._world.store, agent)
         view = report(agent, await self._world.store.log(agent.id), now, queue)
-        view = replace(view, review_refused=_refusal(effects.get(EffectName.REVIEW)))
+        refused = _refusal(effects.get(EffectName.REVIEW))
+        view = replace(view, review_refused=refused, links=_links(effects))
         if not _is_due(effect, view, now):
             return lets_on(effect)
         try:
@@ -131,6 +134,8 @@ class Publisher:
         if written != effect:
             await self._world.store.save_effect(agent.id, written)
             self._log(agent, written)
+        if name is EffectName.CALL and (due := next_reminder(view, written)) is not None:
+            await self._again(agent, due, now, "remind")
         return True
 
     def _github(self, agent: Agent) -> GitHub:
@@ -146,6 +151,8 @@ class Publisher:
                 return await self._work(view, effect, now)
             case EffectName.CHECK:
                 return await write_check(self._github(view.agent), view, effect, now)
+            case EffectName.CALL:
+                return await write_call(self._github(view.agent), view, effect, now)
             case EffectName.COMMENT:
                 return await self._comment(view, effect, now)
             case EffectName.PULL_REQUEST:
@@ -365,6 +372,11 @@ def _unpushed(view: Report) -> Kept | None:
 
 def _not_pushed(problem: str, *, is_away: bool) -> GitHubFailed:
     return Unreachable(problem) if is_away else Refused(problem, FORBIDDEN)
+
+
+def _links(effects: Mapping[EffectName, Effect]) -> Links:
+    call = effects.get(EffectName.CALL)
+    return Links(call=(call.url or "") if call is not None else "")
 
 
 def _refusal(review: Effect | None) -> str:

@@ -407,7 +407,7 @@ class Reconciliation:
         before = await self._world.store.effects(agent.id)
         no_request = agent.waits_for is Waits.REVIEW and EffectName.PULL_REQUEST not in before
         is_settled = all(effect.state is EffectState.DONE for effect in before.values())
-        is_told_last = agent.is_final or agent.state is State.PAUSED
+        is_told_last = agent.is_final or agent.waits_for_person
         if is_settled and (is_told_last or no_request):
             await self._publisher.publish(agent.id)
             if await self._world.store.effects(agent.id) != before:

@@ -6,10 +6,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
+from app.core.effects.calls import call_marker
 from app.core.effects.check_run import runs_of
 from app.core.effects.wanted import marker
 from app.core.words.messages import check_name
 from app.ports import Posted
+from app.services.effects.call import shown_call
 from app.services.effects.check import HEAD, MOVED_ON, older_runs, settle, with_older, with_run
 from app.services.effects.needs_human_issues import escalation_issues
 from app.services.reconciling.repairs import Repairs
@@ -73,6 +75,10 @@ class Doubles:
     async def _extra(self, agent: Agent, effect: Effect) -> Sequence[Posted]:
         github, repository = self._world.github, repository_of(agent)
         match effect.name:
+            case EffectName.CALL:
+                sign = call_marker(agent.id, shown_call(effect) or "")
+                found = await github.comments(repository, agent.id.issue, sign)
+                return _all_but_one(found, effect.number)
             case EffectName.COMMENT:
                 sign = marker(agent.id, EffectName.COMMENT)
                 found = await github.comments(repository, agent.id.issue, sign)
@@ -96,7 +102,7 @@ class Doubles:
     async def _remove(self, agent: Agent, effect: Effect, posted: Posted) -> None:
         github, repository = self._world.github, repository_of(agent)
         match effect.name:
-            case EffectName.COMMENT:
+            case EffectName.CALL | EffectName.COMMENT:
                 await github.delete_comment(repository, posted.number)
             case EffectName.ISSUE:
                 await github.edit_issue(repository, posted.number, close=True)

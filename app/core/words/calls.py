@@ -1,0 +1,93 @@
+"""What people read when an agent waits for them: what it wants, until when, and the one line to
+answer with. Pure."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from app.core.agents.agent import Agent
+from app.core.agents.events import ClosingTool, Held, Slept
+from app.core.effects.calls import Call, call_marker
+from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, quoted
+from app.core.words.pauses import end_of_wait, progress_lines, ways_on, wish_words
+from app.core.words.report import Report
+
+_BOT: Final = "[bot]"
+"""With this end the logins of Apps: nobody reads what mentions one."""
+MOST_QUESTION_CHARACTERS: Final = 5_000
+_LONG: Final = timedelta(hours=1)
+
+
+def call_comment(report: Report, call: Call, said_at: datetime) -> str:
+    """The comment about one time that the agent waits for a person; `said_at`: when people were
+    told of it last."""
+    head = call_marker(report.agent.id, call.key)
+    section = _over(report, call) if call.is_over else _open(report, call, said_at)
+    return cut("\n\n".join([head, *filter(None, section)]), MOST_TEXT)
+
+
+def called_people(agent: Agent) -> str:
+    """The mention of who started the agent, and of whom the configuration names besides."""
+    starter = [] if agent.started_by.endswith(_BOT) else [f"@{agent.started_by}"]
+    names = {name.casefold(): name for name in (*starter, *agent.assignment.escalation.mention)}
+    return " ".join(names.values())
+
+
+def _open(report: Report, call: Call, said_at: datetime) -> Iterator[str]:
+    agent = report.agent
+    people = f"{called_people(agent)} " if called_people(agent) else ""
+    is_reminder = said_at - call.event.at >= _LONG
+    again = f"reminder, it has waited since {instant(call.event.at)}: " if is_reminder else ""
+    end = end_of_wait(agent)
+    deadline = f"by **{instant(end)}** ({_within(end - said_at)})"
+    otherwise = "Otherwise Squadron stops it for good then; its work is kept on its branch."
+    head = f"[squadron:{agent.id.role}] {people}{again}"
+    match call.event:
+        case Held():
+            hold = report.hold or call.event.hold
+            yield f"{head}this agent is paused: {in_one_line(hold.reason)}"
+            yield ways_on(report, hold, deadline)
+            yield f"{wish_words(report, hold)} {otherwise}"
+            yield f"The agent says:\n\n{quoted(hold.claim)}" if hold.claim else ""
+            yield progress_lines(report)
+        case Slept():
+            yield f"{head}{_asks_words(call)}"
+            yield quoted(cut(call.event.reason, MOST_QUESTION_CHARACTERS))
+            yield (
+                f"Answer in a comment here {deadline}; one line in your own words is enough. The"
+                f" agent reads it and goes on. {otherwise}"
+            )
+
+
+def _asks_words(call: Call) -> str:
+    match call.reported:
+        case ClosingTool.REPORT_BLOCKED:
+            return "this agent asks a question, and waits for your answer:"
+        case ClosingTool.REPORT_COMPLETE | ClosingTool.SUBMIT_REVIEW:
+            return "this agent has done its work, and Squadron cannot hand it over:"
+        case None:
+            return (
+                "this agent has stopped without a question or a report, and waits for a word of"
+                " yours. These are its last words:"
+            )
+
+
+def _over(report: Report, call: Call) -> Iterator[str]:
+    role = report.agent.id.role
+    ended = f"That is over since {instant(call.ended.at)}" if call.ended else "That is over"
+    match call.event:
+        case Held(hold=hold):
+            yield f"[squadron:{role}] This agent was paused: {in_one_line(hold.reason)}"
+        case Slept(reason=reason):
+            yield f"[squadron:{role}] This agent waited for an answer:"
+            yield quoted(cut(reason, MOST_QUESTION_CHARACTERS))
+    yield f"{ended}; nobody has to answer any more."
+
+
+def _within(left: timedelta) -> str:
+    """`within 24 hours`, `within 3 days`: to the nearest, at least two of a unit."""
+    seconds = max(round(left.total_seconds()), 0)
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"within {round(seconds / length)} {unit}"
+    return f"within {seconds} seconds"
