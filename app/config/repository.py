@@ -112,14 +112,16 @@ def _role_of(path: Path) -> str | None:
 def _contradictions(config: ConfigFile, document: Document) -> list[Mistake]:
     """Keys that are right alone and wrong together. To GitHub, labels are equal in any case."""
     starting = {label.casefold() for label in config.triggers.labels}
-    return [
-        Mistake(
-            path := ("escalation", "labels", index),
-            document.place(path),
-            f"escalation.labels[{index}]: this label would start an agent",
-        )
+    set_by_us: list[tuple[Path, str]] = [
+        (("escalation", "labels", index), label)
         for index, label in enumerate(config.escalation.labels)
-        if label.casefold() in starting or label.startswith(TRIGGER_PREFIX)
+    ]
+    if (waiting := config.escalation.waiting_label) is not None:
+        set_by_us.append((("escalation", "waiting_label"), waiting))
+    return [
+        Mistake(path, document.place(path), f"{dotted(path)}: this label would start an agent")
+        for path, label in set_by_us
+        if label.casefold() in starting or label.casefold().startswith(TRIGGER_PREFIX)
     ]
 
 
@@ -207,6 +209,7 @@ def _plan(
             escalation.labels,
             escalation.assignees,
             escalation.mention,
+            escalation.waiting_label,
             escalation.max_issue_depth,
             escalation.max_issues_per_day,
         ),

@@ -193,10 +193,8 @@ def _labels_of_others(repository: Repository, said: Sequence[Said]) -> list[Conf
     """Labels that no agent may set: those that start one, and those that call a human."""
     labels, allowing = last_word(said, "may_label", ())
     config = repository.config
-    reserved = {
-        label.casefold()
-        for label in (*config.triggers.labels, *config.escalation.labels, NEEDS_HUMAN)
-    }
+    calling = {*config.escalation.labels, config.escalation.waiting_label or "", NEEDS_HUMAN}
+    reserved = {label.casefold() for label in {*config.triggers.labels, *calling}}
     wrong = [
         label
         for label in labels

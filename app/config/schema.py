@@ -137,7 +137,9 @@ class Escalation(Strict):
     assignees: Several[Login] = ()
     """Who is assigned to it."""
     mention: Several[Mention] = ()
-    """`@user` or `@org/team`, in its text."""
+    """`@user` or `@org/team`, in its text and where an agent waits for a person."""
+    waiting_label: Label | None = _ESCALATION.waiting_label
+    """Label of an issue while one of its agents waits for a person; `null`: none."""
     max_issue_depth: Annotated[int, Field(ge=0, le=100)] = _ESCALATION.max_issue_depth
     """How many agents may stand behind an issue that an agent opens; beyond, a human is asked."""
     max_issues_per_day: Annotated[int, Field(ge=0, le=1_000)] = _ESCALATION.max_issues_per_day

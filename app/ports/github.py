@@ -379,6 +379,10 @@ class GitHub(Protocol):
         """Set labels beside those that an issue has. A repeat changes nothing."""
         ...
 
+    async def remove_label(self, repository: Repository, number: int, label: str) -> None:
+        """Take a label off an issue. One that is not on it is nothing."""
+        ...
+
     async def marked_issues(
         self, repository: Repository, label: str, marker: str
     ) -> Sequence[Posted]:

@@ -469,6 +469,22 @@ async def test_a_comment_is_edited_and_deleted(world: World) -> None:
     assert gone.value.status == 404
 
 
+async def test_a_label_is_set_and_taken_off_however_often(world: World) -> None:
+    number = await world.open_issue()
+
+    async def labels() -> list[str]:
+        issue = await world.github.issue(world.demo, number)
+        assert issue is not None
+        return [*issue.labels]
+
+    for _ in range(2):
+        await world.github.add_labels(world.demo, number, ["needs an answer/now?"])
+        assert await labels() == ["needs an answer/now?"]
+    for _ in range(2):
+        await world.github.remove_label(world.demo, number, "needs an answer/now?")
+        assert await labels() == []
+
+
 async def test_a_reaction_is_given_once_however_often(world: World) -> None:
     number = await world.open_issue()
     said = await world.do("writer", "POST", f"/issues/{number}/comments", {"body": "Go on."})

@@ -251,6 +251,10 @@ MISTAKES = {
     'not "octocat"',
     "escalation: {labels: [Bug]}\ntriggers: {labels: {bug: pm}}": "1:23: escalation.labels[0]: "
     "this label would start an agent",
+    "escalation: {waiting_label: BUG}\ntriggers: {labels: {bug: pm}}": "1:29: "
+    "escalation.waiting_label: this label would start an agent",
+    "escalation: {waiting_label: 'Squadron:pm'}": "1:29: escalation.waiting_label: "
+    "this label would start an agent",
     'test_commands: {add: ["a \'b"]}': "1:23: test_commands.add[0]: cannot be split into words: "
     "No closing quotation",
     "test_commands: {add: ['']}": "1:23: test_commands.add[0]: a command has 1 to 2000 characters",

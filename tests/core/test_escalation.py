@@ -28,7 +28,7 @@ from app.core.effects.wanted import (
 from app.core.rules.plan import RoleKind, Tests
 from tests.core.strategies import START, agent
 
-REVIEW, WORK, CHECK, CALL, COMMENT, PULL_REQUEST, ISSUE, BRANCH, TRIAGE = EffectName
+REVIEW, WORK, CHECK, CALL, LABEL, COMMENT, PULL_REQUEST, ISSUE, BRANCH, TRIAGE = EffectName
 ID = AgentId("octo/demo", 12, "bug-fix", 1)
 
 CHECKS = """
@@ -90,16 +90,16 @@ def test_the_check_of_work_says_what_was_seen_of_its_tests(
 def test_an_escalation_begins_with_the_work_and_ends_with_the_issue() -> None:
     """docs/design.md, Shape: keep the work, then the check (it blocks the merge), the comment, the
     issue."""
-    assert wanted(agent(State.ESCALATED)) == (WORK, CHECK, CALL, COMMENT, ISSUE)
+    assert wanted(agent(State.ESCALATED)) == (WORK, CHECK, CALL, LABEL, COMMENT, ISSUE)
 
 
 def test_work_that_was_taken_away_is_kept_before_anything_says_so() -> None:
-    assert wanted(agent(State.CANCELLED)) == (WORK, CHECK, CALL, COMMENT)
+    assert wanted(agent(State.CANCELLED)) == (WORK, CHECK, CALL, LABEL, COMMENT)
 
 
 def test_a_hand_over_opens_the_pull_request_of_what_is_pushed() -> None:
     asleep = agent(State.SLEEPING, waits_for=Waits.REVIEW)
-    assert wanted(asleep) == (WORK, PULL_REQUEST, CHECK, CALL, COMMENT)
+    assert wanted(asleep) == (WORK, PULL_REQUEST, CHECK, CALL, LABEL, COMMENT)
     assert NEEDS[PULL_REQUEST] == {WORK}
     assert not lets_on(Effect(WORK, EffectState.REFUSED))
     assert lets_on(Effect(WORK, EffectState.DONE))
@@ -113,16 +113,16 @@ def failing(name: EffectName) -> Effect:
 
 def test_what_fails_holds_up_nothing_that_does_not_need_it() -> None:
     stopped = agent(State.ESCALATED)
-    assert in_turn(stopped, {}) == (WORK, CHECK, CALL, COMMENT, ISSUE)
+    assert in_turn(stopped, {}) == (WORK, CHECK, CALL, LABEL, COMMENT, ISSUE)
     late = {name: failing(name) for name in (WORK, CHECK)}
-    assert in_turn(stopped, late) == (CALL, COMMENT, ISSUE, WORK, CHECK)
+    assert in_turn(stopped, late) == (CALL, LABEL, COMMENT, ISSUE, WORK, CHECK)
     assert in_turn(stopped, {CHECK: Effect(CHECK, attempts=1)}) == wanted(stopped)
 
 
 def test_what_others_need_is_tried_before_them_whatever_it_does() -> None:
     asleep = agent(State.SLEEPING, waits_for=Waits.REVIEW)
     late = {name: failing(name) for name in (WORK, PULL_REQUEST, CHECK)}
-    assert in_turn(asleep, late) == (WORK, PULL_REQUEST, CALL, COMMENT, CHECK)
+    assert in_turn(asleep, late) == (WORK, PULL_REQUEST, CALL, LABEL, COMMENT, CHECK)
 
 
 @pytest.mark.parametrize("state", sorted(set(State) - {State.ESCALATED, State.CANCELLED}))
@@ -130,20 +130,26 @@ def test_what_others_need_is_tried_before_them_whatever_it_does() -> None:
 def test_every_other_state_has_a_check_and_a_comment(state: State, waits_for: Waits | None) -> None:
     """While a segment runs, it is the segment that pushes."""
     work = () if state in (State.ACTIVE, State.STOPPING) else (WORK,)
-    assert wanted(agent(state, waits_for=waits_for)) == (*work, CHECK, CALL, COMMENT)
+    assert wanted(agent(state, waits_for=waits_for)) == (*work, CHECK, CALL, LABEL, COMMENT)
 
 
 def test_a_review_is_only_waited_for_in_one_state() -> None:
-    assert wanted(agent(State.COMPLETED, waits_for=Waits.REVIEW)) == (WORK, CHECK, CALL, COMMENT)
+    assert wanted(agent(State.COMPLETED, waits_for=Waits.REVIEW)) == (
+        WORK,
+        CHECK,
+        CALL,
+        LABEL,
+        COMMENT,
+    )
     assert check_conclusion(agent(State.ACTIVE, waits_for=Waits.REVIEW), None) is None
 
 
 @pytest.mark.parametrize("state", [State.COMPLETED, State.ESCALATED, State.CANCELLED])
 def test_of_one_that_triages_there_is_no_needs_human_issue(state: State) -> None:
     over = of_kind(agent(state), RoleKind.TRIAGE)
-    assert wanted(over) == (CHECK, CALL, COMMENT, TRIAGE)
+    assert wanted(over) == (CHECK, CALL, LABEL, COMMENT, TRIAGE)
     assert wanted(replace(over, sha=None)) == ()
-    assert wanted(of_kind(agent(State.ACTIVE), RoleKind.TRIAGE)) == (CHECK, CALL, COMMENT)
+    assert wanted(of_kind(agent(State.ACTIVE), RoleKind.TRIAGE)) == (CHECK, CALL, LABEL, COMMENT)
 
 
 def test_a_review_is_posted_first_and_only_once_it_is_done() -> None:
@@ -151,16 +157,23 @@ def test_a_review_is_posted_first_and_only_once_it_is_done() -> None:
         REVIEW,
         CHECK,
         CALL,
+        LABEL,
         COMMENT,
     )
-    assert wanted(of_kind(agent(State.ESCALATED), RoleKind.REVIEW)) == (CHECK, CALL, COMMENT, ISSUE)
-    assert wanted(of_kind(agent(State.CANCELLED), RoleKind.REVIEW)) == (CHECK, CALL, COMMENT)
+    assert wanted(of_kind(agent(State.ESCALATED), RoleKind.REVIEW)) == (
+        CHECK,
+        CALL,
+        LABEL,
+        COMMENT,
+        ISSUE,
+    )
+    assert wanted(of_kind(agent(State.CANCELLED), RoleKind.REVIEW)) == (CHECK, CALL, LABEL, COMMENT)
 
 
 def test_the_branch_of_merged_work_is_the_last_to_go() -> None:
     merged = replace(agent(State.COMPLETED), pull_request=7)
-    assert wanted(merged) == (CHECK, CALL, COMMENT, BRANCH)
-    assert wanted(replace(merged, state=State.CANCELLED)) == (WORK, CHECK, CALL, COMMENT)
+    assert wanted(merged) == (CHECK, CALL, LABEL, COMMENT, BRANCH)
+    assert wanted(replace(merged, state=State.CANCELLED)) == (WORK, CHECK, CALL, LABEL, COMMENT)
 
 
 def of_kind(one: Agent, kind: RoleKind) -> Agent:
@@ -259,6 +272,7 @@ def test_effects_are_stored_by_these_words() -> None:
         "work",
         "check",
         "call",
+        "label",
         "comment",
         "pull_request",
         "issue",

@@ -46,12 +46,13 @@ def proposed(*labels: str, role: str = "bug-fix", why: str = "It fails.") -> Pro
         ("docs", False),
         ("needs-human", False),
         ("Needs-Human", False),
+        ("Needs-Answer", False),
         ("squadron:bug-fix", False),
         ("Squadron:Bug-Fix", False),
     ],
 )
 def test_only_labels_that_are_allowed_and_start_nothing_are_set(label: str, may: bool) -> None:
-    allowed = ("Bug", "needs-human", "squadron:bug-fix")
+    allowed = ("Bug", "needs-human", "needs-answer", "squadron:bug-fix")
     assert to_set(triaging(*allowed), proposed(label)) == ((label,) if may else ())
 
 

@@ -213,14 +213,14 @@ def test_request_increase_asks_with_the_evidence_and_a_raise_lets_it_go_on(team:
     )
     agent, hold = paused(team, task)
     assert hold.asks
-    comment = team.until_comment(task, "**It asks for 3 tool calls more.**")
+    comment = team.until_call(task, "**It asks for 3 tool calls more.**")
     assert "Since the work began:" in comment
     assert "- Changes on the branch: 1 file, +1 −1 lines." in comment
     assert "- Test runs: 2, of which 0 passed." in comment
     assert f"| 1 | `sh {TRIES}` | failed | FAILED | no |" in comment
     assert f"| 2 | `echo again; sh {TRIES}` | failed | FAILED | yes |" in comment
-    assert "\n/squadron raise max_tool_calls +3\n" in comment
-    assert "\n/squadron resume\n" in comment
+    assert "\n/squadron resume asker\n" in comment
+    assert "`/squadron raise max_tool_calls +3 asker` grants 3 tool calls more" in comment
     assert "The operator's ceiling allows 9 tool calls more at most." in comment
     line = team.until_logged("AGENT_PAUSED", agent=str(agent.id))
     assert line["how"] == "request_increase"
@@ -229,7 +229,7 @@ def test_request_increase_asks_with_the_evidence_and_a_raise_lets_it_go_on(team:
     until(lambda: len(of(team, agent, Held)) == 2, "it asks again", failing=team.check_alive)
     again, hold = paused(team, task)
     assert (hold.observed, hold.maximum) == (5, 5)
-    comment = team.until_comment(task, "Since maria granted 5 tool calls (`max_tool_calls`):")
+    comment = team.until_call(task, "Since maria granted 5 tool calls (`max_tool_calls`):")
     assert "- Changes on the branch: 1 file, +1 −1 lines (before: 1 file, +1 −1 lines)." in comment
     assert "- Test runs: 1, of which 1 passed." in comment
     assert f"`echo and again; sh {TRIES}` | passed |" in comment
@@ -295,9 +295,10 @@ def test_money_asks_before_the_call_that_may_cost_too_much(team: Squad) -> None:
     agent, hold = paused(team, task)
     assert hold.limit == "max_cost_usd" and 0 < hold.observed < 0.24
     assert "of $0.24 spent, and the next model call may cost $0." in hold.reason
-    comment = team.until_comment(task, "**It asks for $0.24 more.**")
-    assert "\n/squadron raise max_cost_usd +0.24\n" in comment
-    assert "| `max_cost_usd` | $0." in comment and "| $0.24 | USD |" in comment
+    comment = team.until_call(task, "**It asks for $0.24 more.**")
+    assert "`/squadron raise max_cost_usd +0.24 spender` grants $0.24 more" in comment
+    table = team.until_comment(task, "[what it asks of you](")
+    assert "| `max_cost_usd` | $0." in table and "| $0.24 | USD |" in table
 
     words = answer_to(team, task, tells(team, task, "/squadron raise max_cost_usd +2.40"))
     assert "The budget `role:spender` has $1.76 left, and this takes $2.40." in words
@@ -379,10 +380,10 @@ def test_the_agent_itself_asks_early_by_its_tool(team: Squad) -> None:
     )
     agent, hold = paused(team, task)
     assert (hold.amount, hold.asks, hold.observed, hold.maximum) == (30, True, 1, 10)
-    comment = team.until_comment(task, "**It asks for 30 tool calls more.**")
+    comment = team.until_call(task, "**It asks for 30 tool calls more.**")
     assert "> Half of 40 files are migrated." in comment
     assert "@octo" not in comment and "<!-- see" not in comment, "others' words are defused"
-    assert "\n/squadron raise max_tool_calls +2\n" in comment, "as far as the ceiling allows"
+    assert "\n/squadron raise max_tool_calls +2 early\n" in comment, "as far as the ceiling allows"
     assert len(ran(team, agent)) == 1, "asking is no tool call"
     team.until_logged("AGENT_PAUSED", agent=str(agent.id), how="request_increase")
     is_approved(team, tells(team, task, "/squadron raise max_tool_calls +1"))

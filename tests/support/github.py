@@ -104,6 +104,11 @@ class GitHub:
         found = self.lists(f"/repos/{repository}/issues/{issue}/comments")
         return [one for one in found if one["user"]["login"] == BOT and not is_call(one)]
 
+    def calls(self, repository: str, issue: int) -> list[Json]:
+        """The comments by which our App calls people, oldest first."""
+        found = self.lists(f"/repos/{repository}/issues/{issue}/comments")
+        return [one for one in found if one["user"]["login"] == BOT and is_call(one)]
+
     def checks(self, repository: str, ref: str, role: str) -> list[Json]:
         """Check runs of a role on a commit or the head of a branch."""
         place = urllib.parse.quote(ref, safe="")

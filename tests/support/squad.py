@@ -223,6 +223,15 @@ class Squad(People):
 
         return until(look, f"{task}: the comment says {words!r}", failing=self.check_alive)
 
+    def until_call(self, task: Task, words: str) -> str:
+        """The comment by which our App calls people with these words."""
+
+        def look() -> str:
+            bodies = [one["body"] for one in self.github.calls(task.repository, task.number)]
+            return next((body for body in bodies if words in body), "")
+
+        return until(look, f"{task}: people are called with {words!r}", failing=self.check_alive)
+
     def prompts(self, task: Task) -> list[Recorded]:
         """Requests to the model that belong to the issue's story, oldest first."""
         body = self.github.sees(task.path)["body"]

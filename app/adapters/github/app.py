@@ -29,6 +29,7 @@ from app.ports import (
     GitHubFailed,
     Issue,
     Listed,
+    NoAccess,
     Pacing,
     Posted,
     Reaction,
@@ -280,6 +281,15 @@ class GitHubApp(Checks, PullRequests):
 
     async def add_labels(self, repository: Repository, number: int, labels: Sequence[str]) -> None:
         await self._at(repository).post("issues", number, "labels", body={"labels": [*labels]})
+
+    async def remove_label(self, repository: Repository, number: int, label: str) -> None:
+        try:
+            await self._at(repository).delete("issues", number, "labels", label)
+        except NoAccess:
+            raise
+        except Refused as refused:
+            if refused.status != 404:
+                raise
 
     async def marked_issues(
         self, repository: Repository, label: str, marker: str

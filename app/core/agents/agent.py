@@ -195,6 +195,8 @@ class EffectName(StrEnum):
     CHECK = "check"
     CALL = "call"
     """A comment that mentions the people for whom the agent waits."""
+    LABEL = "label"
+    """On the agent's issue, while it waits for a person."""
     COMMENT = "comment"
     PULL_REQUEST = "pull_request"
     ISSUE = "issue"

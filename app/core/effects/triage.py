@@ -36,7 +36,8 @@ def to_set(agent: Agent, proposed: Proposed) -> tuple[str, ...]:
     """The proposed labels that the agent may set: none that starts an agent or calls a human,
     whatever the configuration says."""
     allowed = {label.casefold() for label in agent.assignment.may_label}
-    never = {label.casefold() for label in (NEEDS_HUMAN, *agent.assignment.escalation.labels)}
+    rules = agent.assignment.escalation
+    never = {label.casefold() for label in (NEEDS_HUMAN, rules.waiting_label or "", *rules.labels)}
     return tuple(
         label
         for label in proposed.labels

@@ -23,7 +23,7 @@ MOST_EDITS_AT_THE_END: Final = 2
 asks a human waits only behind the last time that it asked."""
 
 
-_TOLD: Final = (EffectName.CHECK, EffectName.CALL, EffectName.COMMENT)
+_TOLD: Final = (EffectName.CHECK, EffectName.CALL, EffectName.LABEL, EffectName.COMMENT)
 """The check first, for it blocks the merge; the comment names the call."""
 
 

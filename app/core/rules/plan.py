@@ -116,6 +116,8 @@ class EscalationRules:
     labels: tuple[str, ...] = ("needs-human", "escalation")
     assignees: tuple[str, ...] = ()
     mention: tuple[str, ...] = ()
+    waiting_label: str | None = "needs-answer"
+    """On an issue while one of its agents waits for a person; None: no label."""
     max_issue_depth: int = 3
     """How many agents may stand behind an issue that an agent opens."""
     max_issues_per_day: int = 10

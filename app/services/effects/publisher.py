@@ -56,6 +56,7 @@ from app.services.effects.outcome import (
 from app.services.effects.pull_request import write_pull_request
 from app.services.effects.review import posted_review
 from app.services.effects.triage import write_proposals
+from app.services.effects.waiting_label import write_waiting_label
 from app.services.failures import failure_of
 from app.services.moves.kept_work import keep_work, keep_work_or_branch
 from app.services.queueing import place_in_queue
@@ -153,6 +154,9 @@ class Publisher:
                 return await write_check(self._github(view.agent), view, effect, now)
             case EffectName.CALL:
                 return await write_call(self._github(view.agent), view, effect, now)
+            case EffectName.LABEL:
+                github = self._github(view.agent)
+                return await write_waiting_label(self._world, github, view, effect)
             case EffectName.COMMENT:
                 return await self._comment(view, effect, now)
             case EffectName.PULL_REQUEST:

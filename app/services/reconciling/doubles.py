@@ -88,6 +88,8 @@ class Doubles:
                     self._world, github, repository, agent.repository_id, agent.id.issue
                 )
                 return _all_but_one([issue for issue in issues if issue.is_open], effect.number)
+            case EffectName.LABEL:
+                return []  # an issue has a label once
             case EffectName.CHECK:
                 return []  # its runs follow each other
             case EffectName.WORK:
