@@ -104,7 +104,7 @@ def on_the_loop() -> Mapping[str, Callable[[str], object]]:
         "commands in a comment": lambda text: commands(text.splitlines()),
         "may hold commands": may_hold_commands,
         "quoted": markdown.quoted,
-        "said": markdown.said,
+        "fenced": markdown.fenced,
         "in one line": markdown.in_one_line,
         "redacted": redact,
         "normalised output": normalised,

@@ -261,6 +261,10 @@ class GitHub(Protocol):
         """The same, for writes that must not wait behind what is routine."""
         ...
 
+    def page(self, repository: Repository) -> str:
+        """The address of a repository in a browser."""
+        ...
+
     async def bot_login(self) -> str:
         """`<slug>[bot]`, the author of everything we write."""
         ...

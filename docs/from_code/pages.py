@@ -17,6 +17,7 @@ from docs.from_code import (
     logs,
     runtimes,
     states,
+    texts,
 )
 
 ROOT: Final = Path(__file__).parents[2]
@@ -46,6 +47,7 @@ PLACES: Final[Mapping[str, Callable[[], Iterator[str]]]] = MappingProxyType(
         "metrics": logs.metrics,
         "log lines": logs.lines,
         "contract": runtimes.contract,
+        "texts": texts.texts,
     }
 )
 """The name of a place → what stands in it, line by line."""

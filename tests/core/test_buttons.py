@@ -111,7 +111,7 @@ def test_without_a_hold_or_room_there_is_nothing_to_raise() -> None:
     assert [each.identifier for each in buttons(full_up, held(CALLS))] == ["resume", "stop"]
     one_left = replace(full, ceilings={CALLS: 6})
     nearly = replace(paused, assignment=replace(paused.assignment, limits=one_left))
-    assert buttons(nearly, held(CALLS))[1].description == "Grant 1 tool calls more"
+    assert buttons(nearly, held(CALLS))[1].description == "Grant 1 tool call more"
 
 
 def test_a_button_whose_hold_is_over_is_answered_like_resume() -> None:

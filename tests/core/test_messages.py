@@ -5,28 +5,23 @@ from dataclasses import replace
 import pytest
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import ClosingTool, Kept, LineComment, Reported, Slept, Waits
+from app.core.agents.events import ClosingTool, DiffSize, Kept, LineComment, Reported, Slept, Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.queueing import QueuePlace
-from app.core.agents.stops import Cause, Failure
 from app.core.effects.wanted import check_conclusion
-from app.core.limits import LimitName, Limits
-from app.core.rules.plan import EscalationRules, RoleKind
+from app.core.limits import Limits
+from app.core.rules.plan import RoleKind
+from app.core.words.evidence import work_sentence
 from app.core.words.messages import (
     check_name,
     check_summary,
     check_title,
-    escalation_body,
-    escalation_section,
-    escalation_title,
-    pick_up_lines,
     progress_comment,
     state_sentence,
-    work_sentence,
 )
 from tests.core.life import begun
 from tests.core.strategies import START, agent
-from tests.core.wording import LIMITS, RUNS, SHA, SUMMARY, TRIP, kept, row, seen, worked
+from tests.core.wording import LIMITS, RUNS, SHA, TRIP, kept, row, seen, worked
 
 # --- states -----------------------------------------------------------------------------------
 
@@ -43,7 +38,7 @@ from tests.core.wording import LIMITS, RUNS, SHA, SUMMARY, TRIP, kept, row, seen
         (row(State.PAUSED), "Paused: a human is asked."),
         (
             row(State.SLEEPING, waits_for=Waits.BLOCKER, blocked_by=(3, 4)),
-            "Sleeping until #3, #4 is closed.",
+            "Sleeping until #3 and #4 are closed.",
         ),
         (
             row(State.SLEEPING, waits_for=Waits.REVIEW, pull_request=7),
@@ -129,8 +124,13 @@ def test_a_question_is_repeated_where_it_is_waited_for_and_only_so_much_of_it() 
         (
             row(State.ESCALATED),
             kept(),
-            "Branch: `squadron/bug-fix/issue-12` — work preserved for human pickup, at"
-            " `aaaaaaaaaaaa` (verified on GitHub).",
+            f"Branch: `squadron/bug-fix/issue-12` at `{SHA}` — work preserved for human pickup"
+            " (verified on GitHub).",
+        ),
+        (
+            row(State.ESCALATED),
+            replace(kept(), diff=DiffSize(files=0, added=0, deleted=0)),
+            "Branch: `squadron/bug-fix/issue-12`. The agent left no work on it.",
         ),
     ],
 )
@@ -209,46 +209,6 @@ def test_work_is_ticked_off_when_all_of_it_was_pushed(last: Kept, is_pushed: str
     assert f"- [{is_pushed}] work pushed\n- [x] pull request opened\n- [x] finished\n" in done
 
 
-def test_the_comment_of_a_stopped_agent() -> None:
-    shown = row(State.ESCALATED, stop=TRIP, summary="I tried.")
-    words = progress_comment(seen(shown, worked()))
-    limits = LIMITS.replace("| 2 | 5 |", "| 5 | 5 |")
-    assert (
-        words
-        == f"""\
-<!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
-
-[squadron:bug-fix] ⚠️ Circuit breaker: max_tool_calls reached: 5 of 5 tool calls.
-
-Progress: I tried.
-
-Branch: `squadron/bug-fix/issue-12` — work preserved for human pickup, at \
-`aaaaaaaaaaaa` (verified on GitHub).
-
-<details><summary>Test runs</summary>
-
-{RUNS}
-
-</details>
-
-<details><summary>Limits</summary>
-
-{limits}
-
-</details>
-
-<sub>Agent `octo/demo#12/bug-fix/1`, started by mona (label squadron:bug-fix).</sub>"""
-    )
-
-
-def test_without_a_summary_the_stop_says_so() -> None:
-    words = progress_comment(seen(row(State.ESCALATED, stop=TRIP)))
-    assert "\n\nProgress: no summary provided\n\n" in words
-    assert "- Agent summary: no summary provided\n" in escalation_section(
-        seen(row(State.ESCALATED, stop=TRIP))
-    )
-
-
 def test_an_escalation_without_a_trip_reads_like_any_other_state() -> None:
     assert "[squadron:bug-fix] Stopped: a human decides." in progress_comment(
         seen(row(State.ESCALATED))
@@ -267,90 +227,6 @@ def test_the_checks_text_has_figures_and_the_summary() -> None:
         f"Working.\n\n{LIMITS}\n\nBranch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`."
     )
     assert check_name("pm") == "squadron/pm"
-
-
-# --- the needs-human issue --------------------------------------------------------------------
-
-
-def test_the_needs_human_issue() -> None:
-    shown = row(State.ESCALATED, stop=TRIP, summary="I tried.\nTwice.", pull_request=9)
-    assert escalation_title(shown) == (
-        "[needs-human] Agent escalation: #12 — max_tool_calls reached: 5 of 5 tool calls."
-    )
-    mentioned = replace(
-        shown,
-        assignment=replace(
-            shown.assignment, escalation=EscalationRules(mention=("@mona", "@octo/leads"))
-        ),
-    )
-    limits = LIMITS.replace("| 2 | 5 |", "| 5 | 5 |")
-    assert (
-        escalation_body(seen(mentioned, worked()))
-        == f"""\
-<!-- squadron:escalation:1296269#12 -->
-
-@mona @octo/leads
-
-<!-- squadron:effect:octo/demo#12/bug-fix/1:issue -->
-
-- Original issue: #12
-- Agent role: bug-fix
-- Circuit breaker: `max_tool_calls` (5/5) — max_tool_calls reached: 5 of 5 tool calls. \
-Seen by the hook layer.
-- Agent summary: {SUMMARY}
-- Branch: `squadron/bug-fix/issue-12` at `{SHA}`
-- Session: preserved on disk (`octo/demo#12/bug-fix/1`) for 30 days; \
-`squadron session export octo/demo#12/bug-fix/1` shows it
-- Changes on the branch: not measured
-- Test runs: 1, of which 0 passed; the last one: failed
-- Pull request: #9
-
-Branch: `squadron/bug-fix/issue-12` — work preserved for human pickup, at \
-`aaaaaaaaaaaa` (verified on GitHub).
-
-Pick the work up:
-
-```sh
-git fetch origin squadron/bug-fix/issue-12
-git switch --create pick-up-12 FETCH_HEAD
-git log --stat origin/main..HEAD
-```
-
-<details><summary>Test runs</summary>
-
-{RUNS}
-
-</details>
-
-{limits}
-
-What now: resolve the original issue by hand, or let a fresh agent take over branch and \
-summary, with a budget of its own: comment `/squadron retry` here, or \
-`/squadron retry raise max_tool_calls +AMOUNT` for more of a limit, or close this issue and \
-label the original again. It closes by itself when the original is closed."""
-    )
-
-
-def test_an_escalation_of_money_is_told_in_money() -> None:
-    name = LimitName.MAX_COST_USD
-    trip = replace(TRIP, limit=name, observed=1.5, maximum=1.5, reason="max_cost_usd reached.")
-    section = escalation_section(seen(row(State.ESCALATED, stop=trip)))
-    assert "- Circuit breaker: `max_cost_usd` ($1.50/$1.50) — max_cost_usd reached. Seen" in section
-
-
-def test_an_escalation_without_figures_has_none() -> None:
-    failure = Failure(cause=Cause.SETUP_FAILED, at=START, reason="It failed.")
-    shown = row(State.ESCALATED, stop=failure, sha=None)
-    section = escalation_section(seen(shown))
-    assert "- Failure: `setup_failed` — It failed.\n" in section
-    assert "Circuit breaker" not in section + progress_comment(seen(shown))
-    assert "- Branch: `squadron/bug-fix/issue-12`\n- Session" in section
-    assert "Pick the work up" not in section and "Pull request" not in section
-    assert "- Test runs: none" in section and "<summary>Test runs" not in section
-    nothing = row(State.ESCALATED)
-    assert "- Stopped: nothing says why.\n" in escalation_section(seen(nothing))
-    assert escalation_title(nothing) == "[needs-human] Agent escalation: #12 — stopped"
-    assert pick_up_lines(row(sha=None)) == ""
 
 
 def test_limits_of_a_default_agent_are_all_shown() -> None:

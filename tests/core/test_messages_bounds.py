@@ -12,12 +12,11 @@ from app.core.words.messages import (
     cannot_start,
     check_summary,
     check_title,
-    escalation_body,
-    escalation_title,
     progress_comment,
     pull_request_body,
     pull_request_title,
 )
+from app.core.words.needs_human import escalation_body, escalation_title
 from tests.core.wording import RUNS, TRIP, kept, row, seen, worked
 
 # --- the pull request -------------------------------------------------------------------------

@@ -83,10 +83,10 @@ def test_a_refusal_tells_the_agent_to_go_on() -> None:
 
 
 def test_a_human_is_asked_in_the_one_issue_of_the_original() -> None:
-    title = "[needs-human] Agent escalation: #12 — it asks to open an issue"
+    title = "[needs-human] Login fails (#12, bug-fix): it asks to open an issue"
     assert asks_title(AGENT) == title
     mark = escalation_marker(AGENT.repository_id, 12)
-    assert asks_body(AGENT) == mark
+    assert asks_body(AGENT) == f"{mark}\n\n@mona"
     rules = replace(AGENT.assignment.escalation, mention=("@mona", "@octo/leads"))
     asking = replace(AGENT, assignment=replace(AGENT.assignment, escalation=rules))
     assert asks_body(asking) == f"{mark}\n\n@mona @octo/leads"

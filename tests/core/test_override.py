@@ -47,15 +47,15 @@ def mark(what: Happening, at: float, about: str = "", by: str = "mona") -> Mark:
     [
         (began(), None, "The issue was deleted or transferred."),
         (began(), issue(is_open=False, starts_role=False), "#7 was closed."),
-        (began(), issue(back="closed"), "#7 was closed."),
-        (began(), issue(back="unlabeled"), "`squadron:docs` was removed from #7."),
-        (began("retry"), issue(back="unlabeled"), "`label` was removed from #7."),
+        (began(), issue(back="closed"), "mona closed #7."),
+        (began(), issue(back="unlabeled"), "mona removed `squadron:docs` from #7."),
+        (began("retry"), issue(back="unlabeled"), "mona removed `label` from #7."),
         (
             began("assignment", BOT),
             issue(BOT, back="unassigned"),
             "#7 is not assigned to squadron[bot] any more.",
         ),
-        ([], issue(back="closed"), "#7 was closed."),
+        ([], issue(back="closed"), "mona closed #7."),
         (began(), issue(), ""),
         (began(), issue(starts_role=False), "`squadron:docs` was removed from #7."),
         (began("label Bug"), issue(starts_role=False, labels=("docs", "bug")), ""),
@@ -75,7 +75,7 @@ def mark(what: Happening, at: float, about: str = "", by: str = "mona") -> Mark:
         (
             began("assignment", BOT),
             issue(BOT, back="unlabeled"),
-            "`label` was removed from #7.",
+            "mona removed `label` from #7.",
         ),
         (began("assignment", BOT), issue(), "#7 is not assigned to squadron[bot] any more."),
         (began("assignment", BOT), issue(label_asks=True), ""),

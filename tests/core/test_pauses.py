@@ -82,7 +82,7 @@ def test_at_the_limit_it_shows_what_was_done_since_the_start_and_what_to_type() 
         "| 1 | `pytest` | failed |  | no |\n| 2 | `pytest` | passed |  | yes |",
         "write this line in a comment here by **2026-03-02 09:00 UTC** (within 24 hours):\n\n"
         "```\n/squadron resume bug-fix\n```\n\nThat grants 3 tool calls more."
-        " `/squadron raise max_tool_calls +3 bug-fix` grants 3 tool calls more;",
+        " `/squadron raise max_tool_calls +AMOUNT bug-fix` grants as much as you say.",
         "Otherwise Squadron stops it for good then; its work is kept on its branch.",
     ):
         assert words in comment
@@ -162,7 +162,7 @@ def test_money_reads_as_money_everywhere() -> None:
     comment = asked(life)
     assert "max_cost_usd reached: $0.10 of $0.10 spent, and the next model call may" in comment
     assert "**It asks for $0.10 more.**" in comment
-    assert "`/squadron raise max_cost_usd +0.10 bug-fix` grants $0.10 more" in comment
+    assert "`/squadron raise max_cost_usd +AMOUNT bug-fix` grants as much" in comment
     assert "| `max_cost_usd` | $0.10 | $0.10 | USD |" in progress_comment(shown(life))
 
 

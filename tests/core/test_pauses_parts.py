@@ -5,8 +5,8 @@ from dataclasses import replace
 from app.core.agents.events import Held, Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Hold, Layer
+from app.core.effects.calls import called_people
 from app.core.limits import Action, LimitName, Limits
-from app.core.words.calls import called_people
 from app.core.words.pauses import (
     held_by_another,
     pause_section,
@@ -43,11 +43,10 @@ def test_who_is_not_held_has_nothing_to_show() -> None:
 def test_every_paragraph_of_a_pause() -> None:
     life = at_its_limit(only(max_tool_calls=3, actions={CALLS: Action.REQUEST_INCREASE}))
     assert paragraphs(life) == [
-        "To let it go on, write this line in a comment here by 2027-03-01 09:00 UTC:",
+        "To let it go on, write this line in a comment on #12 by 2027-03-01 09:00 UTC:",
         "```\n/squadron resume bug-fix\n```",
-        "That grants 3 tool calls more. `/squadron raise max_tool_calls +3 bug-fix` grants 3 tool"
-        " calls more; any other amount may stand behind `raise`. Who may start agents here may"
-        " write it.",
+        "That grants 3 tool calls more. `/squadron raise max_tool_calls +AMOUNT bug-fix` grants as"
+        " much as you say. Who may start agents here may write it.",
         "**It asks for 3 tool calls more.** Session, branch and work are kept. Otherwise Squadron"
         " stops it for good then (`max_sleep_duration`); nothing runs until then, and no other"
         " time counts.",
@@ -60,7 +59,7 @@ def test_a_ceiling_that_leaves_less_is_told() -> None:
     limits = only(max_tool_calls=3, actions={CALLS: Action.REQUEST_INCREASE}, ceilings={CALLS: 5})
     text = pause_section(shown(at_its_limit(limits)))
     assert "```\n\nThat grants 2 tool calls more." in text
-    assert "`/squadron raise max_tool_calls +2 bug-fix` grants 2 tool calls more" in text
+    assert "`/squadron raise max_tool_calls +AMOUNT bug-fix` grants as much as you say" in text
     assert " The operator's ceiling allows 2 tool calls more at most." in text
 
 

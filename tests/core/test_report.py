@@ -103,10 +103,14 @@ def test_test_runs_are_listed_with_what_came_of_them() -> None:
     life.asks_tests(EVERYTHING, "v3")
     shown = report(agent(), life.log, life.now + timedelta(seconds=1)).test_runs
     assert shown == (
-        ReportedRun(command="pytest", outcome=Outcome.FAILED, failures="", changed=False),
-        ReportedRun(command="pytest", outcome=Outcome.FAILED, failures="", changed=False),
-        ReportedRun(command="pytest", outcome=Outcome.PASSED, failures="", changed=True),
-        ReportedRun(command="pytest", outcome=None, failures="", changed=True),
+        ReportedRun(
+            command="pytest", outcome=Outcome.FAILED, failures="", output="", changed=False
+        ),
+        ReportedRun(
+            command="pytest", outcome=Outcome.FAILED, failures="", output="", changed=False
+        ),
+        ReportedRun(command="pytest", outcome=Outcome.PASSED, failures="", output="", changed=True),
+        ReportedRun(command="pytest", outcome=None, failures="", output="", changed=True),
     )
 
 

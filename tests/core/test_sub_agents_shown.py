@@ -2,7 +2,8 @@
 
 from app.core.agents.events import AgentEvent, Returned, Spawned
 from app.core.agents.lifecycle import State
-from app.core.words.messages import escalation_section, progress_comment
+from app.core.words.messages import progress_comment
+from app.core.words.needs_human import escalation_section
 from app.core.words.report import Report
 from tests.core.life import begun
 from tests.core.strategies import START

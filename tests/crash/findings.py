@@ -4,6 +4,7 @@ import urllib.parse
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
 from app.core.agents.counters import Counters, fold
@@ -130,17 +131,22 @@ def has_file(world: World, branch: str, file: str) -> bool:
     return world.github.asks("maria", "GET", path).is_success
 
 
+_UNTIL_NEEDED: Final = (EffectName.WORK, EffectName.CALL, EffectName.LABEL)
+"""Effects of which there is nothing where the work was pushed before the agent's state said
+anything, and where it never waited for a person."""
+
+
 def unsettled(world: World) -> Iterator[str]:
     """Effects that are still to be made, or to be looked at for doubles; the latest first."""
     for agent in reversed(world.agents()):
         effects = world.registry.effects(agent.id)
         for name in wanted(agent):
             effect = effects.get(name)
-            if effect is None and name is EffectName.WORK:
-                continue  # it was pushed before the agent's state said anything
+            if effect is None and name in _UNTIL_NEEDED:
+                continue
             if effect is None or effect.state is EffectState.WANTED:
                 yield f"{name} of {agent.id}: {effect.error if effect else 'not begun'}"
-            elif effect.state is EffectState.DONE and "settled" not in effect.detail:
+            elif "at" in effect.detail and "settled" not in effect.detail:
                 yield f"{name} of {agent.id} is young"
 
 

@@ -47,7 +47,7 @@ def test_an_agent_that_fills_the_disk_is_told_then_ended_and_its_work_is_kept(te
     assert told.count("Delete what you do not need first.") == 2
     [issue] = team.github.escalations("octo/demo", task.number)
     assert agent.failure.reason in issue["body"]
-    assert "- Agent summary: I wrote too much." in issue["body"]
+    assert "> I wrote too much." in issue["body"]
     [check] = team.checks(task)
     assert check["conclusion"] == "failure"
     clone = team.github.clone("octo/demo")

@@ -79,7 +79,8 @@ def handed_over_to_a_human(team: Squad, task: Task) -> tuple[Agent, str]:
     assert f"[squadron:{task.role}] ⚠️ Circuit breaker: {agent.trip.reason}" in comment["body"]
     [issue] = team.github.escalations(task.repository, task.number)
     assert issue["title"] == (
-        f"[needs-human] Agent escalation: #{task.number} — {agent.trip.reason}"
+        f"[needs-human] {agent.assignment.task.title} (#{task.number}, {task.role}): stopped by"
+        f" {agent.trip.limit}"
     )
     return agent, issue["body"]
 
@@ -112,9 +113,10 @@ def test_peers_01_five_calls_run_and_after_the_sixth_only_closing_tools_work(tea
     assert any("max_tool_calls" in text and "5 of 5" in text for text in told), told[-3:]
     assert agent.summary.startswith("Five of seven."), "the closing tool still works"
     for words in (
-        f"- Original issue: #{task.number}",
-        "- Circuit breaker: `max_tool_calls` (5/5)",
-        f"- Branch: `{task.branch}` at `{agent.sha}`",
+        f"maria started the agent `five` on #{task.number} (label squadron:five).",
+        "max_tool_calls reached: 5 of 5 tool calls.",
+        "| `max_tool_calls` | 5 | 5 | tool calls |",
+        f"Branch: `{task.branch}` at `{agent.sha}`",
     ):
         assert words in body
 
@@ -150,12 +152,12 @@ def test_peers_02_two_cycles_happen_and_the_third_is_stopped(team: Squad) -> Non
     assert team.registry.counters(agent.id).test_runs == 3
 
     for field in (
-        f"- Original issue: #{task.number}",
-        "- Agent role: fixer",
-        "- Circuit breaker: `max_iterations` (2/2)",
-        "- Agent summary: None of 1, 2 and 3 is the answer.",
-        f"- Branch: `{task.branch}` at `{agent.sha}`",
-        "- Session: preserved on disk",
+        "1. Write `/squadron retry fixer` in a comment here",
+        f"maria started the agent `fixer` on #{task.number}",
+        "| `max_iterations` | 2 | 2 | fix cycles |",
+        "> None of 1, 2 and 3 is the answer.",
+        "Its last test run, `",
+        f"`squadron session export {agent.id}`",
         "@octo/leads",
     ):
         assert field in body
@@ -202,7 +204,7 @@ def test_peers_05_who_thinks_and_calls_nothing_is_stopped_by_the_timer(team: Squ
     assert not [event for event in log if isinstance(event, ToolAsked)]
     assert len([event for event in log if isinstance(event, Tripped)]) == 1
     assert team.processes(agent.id) == {}
-    assert "- Agent summary: I thought." in body
+    assert "> I thought." in body
 
 
 def test_an_agent_that_waits_for_ever_is_stopped_by_reconciliation(team: Squad) -> None:
@@ -213,7 +215,7 @@ def test_an_agent_that_waits_for_ever_is_stopped_by_reconciliation(team: Squad) 
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.layer) == ("max_sleep_duration", Layer.RECONCILIATION)
     assert agent.trip.observed is not None and agent.trip.observed >= 1
-    assert "- Agent summary: Upstream first." in body
+    assert "> Upstream first." in body
 
 
 @pytest.mark.full
@@ -225,7 +227,7 @@ def test_peers_08_who_waits_too_long_without_a_blocker_escalates_as_visibly(team
     assert (agent.trip.limit, agent.trip.layer) == ("max_sleep_duration", Layer.RECONCILIATION)
     [slept] = [event for event in team.registry.log(agent.id) if isinstance(event, Slept)]
     assert (slept.waits_for, slept.blocked_by) == (Waits.ANSWER, ())
-    assert "- Agent summary: Which colour?" in body
+    assert "> Which colour?" in body
 
 
 @pytest.mark.full
@@ -311,7 +313,7 @@ def test_peers_04_max_turns_trips_before_the_model_is_called_again(team: Squad) 
     agent, body = handed_over_to_a_human(team, task)
     assert agent.trip is not None
     assert (agent.trip.limit, agent.trip.observed, agent.trip.maximum) == ("max_turns", 2, 2)
-    assert "- Agent summary: I talked." in body
+    assert "> I talked." in body
     assert team.registry.counters(agent.id).turns == 2
     *turns, summary = team.prompts(task)
     assert len(turns) == 2, "one request for each turn, and one for the summary"
@@ -394,7 +396,7 @@ def test_after_a_trip_a_running_tool_may_end_and_report_complete_is_the_summary(
     team.go("running")
     agent, body = handed_over_to_a_human(team, task)
     assert agent.summary.startswith("What I have is enough.")
-    assert "- Agent summary: What I have is enough." in body
+    assert "> What I have is enough." in body
     assert not (team.workspace(agent.id) / "never-ran").exists()
 
 
@@ -418,7 +420,7 @@ def test_peers_05_after_summary_wait_everything_that_was_started_is_ended(team: 
     assert team.processes(agent.id) == {}
     numbers = started.read_text().split()
     assert (len(numbers), [n for n in numbers if Path(f"/proc/{n}/exe").exists()]) == (2, [])
-    assert "- Agent summary: no summary provided" in body
+    assert "The agent left no summary." in body
 
 
 def test_a_second_trip_is_added_to_the_same_needs_human_issue(team: Squad) -> None:
@@ -432,10 +434,10 @@ def test_a_second_trip_is_added_to_the_same_needs_human_issue(team: Squad) -> No
 
     def added() -> list[str]:
         found = team.github.comments("octo/demo", issue["number"])
-        return [one["body"] for one in found if "- Agent role: caller" in one["body"]]
+        return [one["body"] for one in found if "the agent `caller`" in one["body"]]
 
     [section] = until(added, "the second trip is added")
-    assert stopped.branch in section and "- Branch:" in section
+    assert stopped.branch in section and "**What to do**" in section
     assert len(team.github.escalations("octo/demo", first.number)) == 1
     assert [one["conclusion"] for one in team.checks(second)] == ["failure"]
 

@@ -92,7 +92,7 @@ def test_a_label_that_is_removed_takes_the_work_away(team: Squad) -> None:
     task = team.give("docs", "Never mind", *works(team, "label"))
     at_work(team, task, "label")
     team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:docs")
-    why = f"Cancelled: `squadron:docs` was removed from #{task.number}."
+    why = f"Cancelled: maria removed `squadron:docs` from #{task.number}."
     is_taken_away(team, task, "label", why)
 
 
@@ -139,7 +139,7 @@ def test_a_label_takes_the_work_away_that_a_command_has_started_anew(team: Squad
     at_work(team, task, "anew")
     team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:short")
     is_kept(team, task, "anew")
-    told = f"Cancelled: `squadron:short` was removed from #{task.number}."
+    told = f"Cancelled: maria removed `squadron:short` from #{task.number}."
     team.until_comment(task, told)
 
 
@@ -182,7 +182,9 @@ def test_the_label_decides_whichever_asked_first(team: Squad, first: str) -> Non
     assert team.agent(task).taken_away_at is None
     assigns(team, task, BOT)
     team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:docs")
-    is_taken_away(team, task, name, f"Cancelled: `squadron:docs` was removed from #{task.number}.")
+    is_taken_away(
+        team, task, name, f"Cancelled: maria removed `squadron:docs` from #{task.number}."
+    )
 
 
 def test_an_assignment_that_goes_takes_the_work_with_it_where_no_label_asks(team: Squad) -> None:
@@ -263,7 +265,7 @@ def test_an_agent_has_stopped_before_its_work_is_pushed(team: Squad) -> None:
         assert team.agent(task).state is State.STOPPING, "it is not cancelled before it is kept"
         log, asked = team.registry.log(agent.id), len(team.prompts(task))
         team.go("never-hangs")
-        is_taken_away(team, task, "hangs", f"Cancelled: #{task.number} was closed.")
+        is_taken_away(team, task, "hangs", f"#{task.number}.")
     [taken] = [event for event in log if isinstance(event, TakenAway)]
     rest = team.registry.log(agent.id)[len(log) :]
     assert (rest[0].at - taken.at).total_seconds() >= 5
@@ -308,7 +310,7 @@ def test_who_is_killed_while_the_work_is_pushed_cancels_it_after_that(team: Squa
         until_it_hangs(team)
         team.service.kill()
     team.service.start()
-    is_taken_away(team, task, "dies", f"Cancelled: #{task.number} was closed.")
+    is_taken_away(team, task, "dies", f"#{task.number}.")
 
 
 def test_who_waits_for_an_answer_does_not_go_on_while_the_work_is_pushed(team: Squad) -> None:
@@ -321,7 +323,7 @@ def test_who_waits_for_an_answer_does_not_go_on_while_the_work_is_pushed(team: S
         team.close(task)
         until_it_hangs(team)
         team.comment(task, "Never mind.")
-        is_taken_away(team, task, "asks", f"Cancelled: #{task.number} was closed.")
+        is_taken_away(team, task, "asks", f"#{task.number}.")
     assert not any(isinstance(event, Woken) for event in team.registry.log(agent.id))
 
 

@@ -304,14 +304,13 @@ def test_the_issue_has_everything_to_decide(team: Squad) -> None:
     body = team.github.sees(escalation(team, task).path)["body"]
     agent = team.agent(task)
     for words in (
-        "`max_tool_calls` (1/1)",
-        "- Agent summary: This is what I did.",
-        "- Changes on the branch: 1 file, +1 −0 lines",
-        "- Test runs: none",
+        "max_tool_calls reached: 1 of 1 tool calls.",
+        "> This is what I did.",
+        "- Changes: 1 file, +1 −0 lines",
         "git switch --create",
         "<summary>Commits</summary>",
         f"`squadron session export {agent.id}`",
-        "`/squadron retry raise max_tool_calls +AMOUNT`",
+        "`/squadron retry short raise max_tool_calls +1` gives it 1 tool call more",
     ):
         assert words in body, words
 
@@ -342,7 +341,7 @@ def test_it_counts_after_people_have_changed_it(team: Squad, change: str) -> Non
     team.label(task, "squadron:short", "squadron:second")
     team.until(task.by("second"), State.ESCALATED)
     until(
-        lambda: any("Agent role: second" in one["body"] for one in team.comments(human)),
+        lambda: any("the agent `second`" in one["body"] for one in team.comments(human)),
         "the second trip is added to it",
         failing=team.check_alive,
     )
@@ -510,7 +509,7 @@ def test_peers_23_issues_of_agents_are_bounded_in_depth_and_a_human_is_asked_onc
     team.until(second, State.COMPLETED)
     human = [one for title, one in opened(team).items() if title.startswith("[needs-human]")]
     assert [one["title"] for one in human] == [
-        f"[needs-human] Agent escalation: #{second.number} — it asks to open an issue"
+        f"[needs-human] Follow up (#{second.number}, opener): it asks to open an issue"
     ]
     assert "`escalation.max_issue_depth` is 1" in human[0]["body"]
     assert "**Deeper**" in human[0]["body"] and team.comments(_thread(human[0])) == []

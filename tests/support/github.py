@@ -121,11 +121,7 @@ class GitHub:
     def escalations(self, repository: str, issue: int) -> list[Json]:
         """Open needs-human issues about an issue."""
         found = self.lists(f"/repos/{repository}/issues?state=open&labels=needs-human")
-        return [
-            one
-            for one in found
-            if one["title"].startswith(f"[needs-human] Agent escalation: #{issue} ")
-        ]
+        return [one for one in found if f" (#{issue}, " in one["title"]]
 
     def commits(self, repository: str, branch: str) -> list[Json]:
         """Commits of a branch, newest first."""

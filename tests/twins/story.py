@@ -352,8 +352,7 @@ class Story(People):
     def needs_human(self, task: Task) -> list[Json]:
         """Open needs-human issues about the issue."""
         found = self.sees(f"/repos/{task.repository}/issues?state=open&labels=needs-human")
-        title = f"[needs-human] Agent escalation: #{task.number} "
-        return [one for one in found if one["title"].startswith(title)]
+        return [one for one in found if f" (#{task.number}, " in one["title"]]
 
     def stopped(self, task: Task) -> Agent:
         """The agent, which was stopped for good: of that there is a failing check on its work,
@@ -368,7 +367,9 @@ class Story(People):
         what = "Circuit breaker" if agent.trip is not None else "Stopped"
         assert f"[squadron:{task.role}] ⚠️ {what}: {agent.stop.reason}" in comment
         [issue] = self.needs_human(task)
-        assert agent.stop.reason in issue["title"]
+        by = f": stopped by {agent.trip.limit}" if agent.trip is not None else ": stopped, "
+        assert f" (#{task.number}, {task.role}){by}" in issue["title"]
+        assert agent.stop.reason in issue["body"]
         return agent
 
     def alerts(self, kind: str) -> list[str]:

@@ -76,6 +76,11 @@ class GitHubApp(Checks, PullRequests):
         self._host = urlsplit(api_url).hostname or ""
         self._contents = KeptContents()
 
+    def page(self, repository: Repository) -> str:
+        # github.com and ghe.com serve their API from a host of its own, other servers from a path.
+        api = urlsplit(self._api_url)
+        return f"{api.scheme}://{api.netloc.removeprefix('api.')}/{repository.full_name}"
+
     def urgently(self) -> "GitHubApp":
         """The same, for writes that must not wait behind what is routine."""
         first = copy(self)

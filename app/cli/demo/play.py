@@ -194,11 +194,7 @@ class Person:
             pull=pulls[0] if pulls else None,
             comments=[comment for comment in comments if comment["user"]["login"] == bot],
             checks=checks,
-            escalations=[
-                issue
-                for issue in escalations
-                if issue["title"].startswith(f"[needs-human] Agent escalation: #{number} ")
-            ],
+            escalations=[issue for issue in escalations if f" (#{number}, " in issue["title"]],
         )
 
     def _slug(self) -> str:

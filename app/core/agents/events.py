@@ -236,6 +236,8 @@ class ToolEnded:
     """The workspace as the test run left it; None when it was no test run."""
     failures: str = ""
     """A short signature of what failed, for people."""
+    output: str = ""
+    """Of a test run that did not pass, the end of what it printed. Bounded and redacted."""
     result: str = ""
     """Equal for equal results, times and addresses left aside."""
     error: str = ""

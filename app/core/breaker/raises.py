@@ -107,8 +107,11 @@ def left_to_grant(limits: Limits, counters: Counters, name: LimitName) -> float 
 
 
 def worth(info: LimitInfo, amount: float) -> str:
-    """`100 tool calls`, `$2.50`."""
-    return money(amount) if info.is_money else f"{figure(amount)} {info.unit}"
+    """`100 tool calls`, `1 tool call`, `$2.50`."""
+    if info.is_money:
+        return money(amount)
+    unit = info.unit.removesuffix("s") if amount == 1 else info.unit
+    return f"{figure(amount)} {unit}"
 
 
 def typed(info: LimitInfo, amount: float) -> str:

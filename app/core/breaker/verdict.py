@@ -257,7 +257,7 @@ def _judged(
             if name not in counters.passed:
                 happened = amount(counters, ask.at) if info.trips is Trips.BEYOND else observed
                 reached.append(_reached(limit, happened, maximum, is_final=False))
-        elif name not in counters.warned and _is_close(info, observed, maximum, limits):
+        elif name not in counters.warned and is_close(info, observed, maximum, limits):
             near = _reached(limit, observed, maximum, is_final=False)
             close.append(
                 Warned(at=ask.at, limit=name, observed=near.observed, maximum=near.maximum)
@@ -279,7 +279,8 @@ def _breaks(trips: Trips, observed: float, ahead: float, maximum: float) -> bool
     return observed >= maximum or observed + ahead > maximum
 
 
-def _is_close(info: LimitInfo, observed: float, maximum: float, limits: Limits) -> bool:
+def is_close(info: LimitInfo, observed: float, maximum: float, limits: Limits) -> bool:
+    """Whether so much of a limit is used that the agent is warned."""
     if not observed or maximum <= 0:
         return False
     if info.warns_at is not None:

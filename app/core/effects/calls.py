@@ -30,6 +30,9 @@ MOST_CALLS: Final = 3
 REMINDS_AFTER: Final = timedelta(days=1)
 REMINDS_OF_NEWS_AFTER: Final = timedelta(hours=12)
 
+_BOT: Final = "[bot]"
+"""With this end the logins of Apps: nobody reads what mentions one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -118,3 +121,10 @@ def reminds_at(call: Call, called: Called) -> datetime:
 def call_marker(agent: AgentId, key: str) -> str:
     """The hidden mark by which the comment of a call is found again."""
     return f"<!-- squadron:call:{agent}:{key} -->"
+
+
+def called_people(agent: Agent) -> str:
+    """The mention of who started the agent, and of whom the configuration names besides."""
+    starter = [] if agent.started_by.endswith(_BOT) else [f"@{agent.started_by}"]
+    names = {name.casefold(): name for name in (*starter, *agent.assignment.escalation.mention)}
+    return " ".join(names.values())

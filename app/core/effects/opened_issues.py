@@ -5,7 +5,8 @@ import re
 from typing import Final
 
 from app.core.agents.agent import Agent
-from app.core.effects.wanted import escalation_marker
+from app.core.effects.calls import called_people
+from app.core.effects.wanted import escalation_marker, needs_human_title
 from app.core.text.markdown import MOST_TEXT, MOST_TITLE, cut, in_one_line, quoted
 
 MOST_WORDS: Final = 20_000
@@ -77,25 +78,26 @@ def asks_marker(agent: Agent) -> str:
 
 def asks_title(agent: Agent) -> str:
     """Of the needs-human issue."""
-    return f"[needs-human] Agent escalation: #{agent.id.issue} — it asks to open an issue"
+    return needs_human_title(agent, "it asks to open an issue")
 
 
 def asks_body(agent: Agent) -> str:
     """What a needs-human issue begins with, so that there is one for each original issue."""
-    mention = " ".join(agent.assignment.escalation.mention)
     head = escalation_marker(agent.repository_id, agent.id.issue)
-    return "\n\n".join(filter(None, (head, mention)))
+    return "\n\n".join(filter(None, (head, called_people(agent))))
 
 
 def asks_section(agent: Agent, title: str, body: str, why: str) -> str:
     """What the agent wanted to open, and why a human is asked."""
     parts = (
         asks_marker(agent),
-        f"- Original issue: #{agent.id.issue}\n- Agent role: {agent.id.role}\n- Not opened: {why}",
-        f"The agent `{agent.id}` goes on without it. It wanted to open this issue:",
+        "**What to do**\n\nOpen the issue below yourself if it is worth it; then close this one."
+        " The agent goes on without it.",
+        f"**What happened**\n\nThe agent `{agent.id.role}` of #{agent.id.issue} wanted to open an"
+        f" issue, and Squadron did not let it: {why}. This is what it wanted to say:",
         f"**{opened_title(title)}**",
         quoted(cut(body, MOST_WORDS)),
-        "Open it by hand if it is worth it, and close this one.",
+        f"<sub>Agent `{agent.id}`.</sub>",
     )
     return cut("\n\n".join(parts), MOST_TEXT)
 

@@ -12,9 +12,12 @@ from app.core.agents.lifecycle import State
 from app.core.effects.check_run import Conclusion
 from app.core.effects.retry import failing_since
 from app.core.rules.plan import RoleKind, Tests
+from app.core.text.markdown import MOST_TITLE, cut, in_one_line
 
 NEEDS_HUMAN: Final = "needs-human"
 """The label that every escalation issue has, whatever the configuration adds: we find it by it."""
+
+_MARK: Final = f"[{NEEDS_HUMAN}] "
 
 EDITS_WINDOW: Final = timedelta(minutes=1)
 MOST_EDITS_IN_PROGRESS: Final = 1
@@ -176,6 +179,13 @@ def escalation_sign(repository_id: int) -> str:
     """What the markers of all escalation issues of a repository begin with, whatever it is called
     by now."""
     return f"<!-- squadron:escalation:{repository_id}#"
+
+
+def needs_human_title(agent: Agent, what: str) -> str:
+    """`[needs-human] The answer is wrong (#5, bug-fix): stopped by max_iterations`."""
+    end = f" (#{agent.id.issue}, {agent.id.role}): {what}"
+    title = in_one_line(agent.assignment.task.title)
+    return f"{_MARK}{cut(title, MOST_TITLE - len(_MARK) - len(end))}{end}"
 
 
 def original_of(body: str, repository_id: int) -> int | None:

@@ -87,13 +87,18 @@ def taken_away(history: Sequence[AgentEvent], issue: Issue | None, bot: str) -> 
     if issue is None:
         return "The issue was deleted or transferred."
     back = "" if issue.taken_back is None else issue.taken_back.what
-    if back == "closed" or not (back or issue.is_open):
+    by = "" if issue.taken_back is None else issue.taken_back.by
+    if back == "closed":
+        return f"{by} closed #{issue.number}."
+    if not (back or issue.is_open):
         return f"#{issue.number} was closed."
     began = beginning(history)
     if began is None:
         return ""
     if label := _removed(began, issue):
-        return f"`{label}` was removed from #{issue.number}."
+        is_known = back == "unlabeled"
+        how = f"{by} removed `{label}`" if is_known else f"`{label}` was removed"
+        return f"{how} from #{issue.number}."
     return _replaced(began, issue, bot) or (_unassigned(issue, bot) if back == "unassigned" else "")
 
 

@@ -1,6 +1,7 @@
 """How words of others are put before people: bounded, defused, quoted. Pure markdown."""
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -15,6 +16,7 @@ _CLOSES: Final = re.compile(
     re.IGNORECASE,
 )
 """GitHub's words that close an issue when a pull request or a commit that says them is merged."""
+_TICKS: Final = re.compile("`+")
 _LINE_BREAK: Final = re.compile(r"\r\n?|\n")
 """What ends a line (CommonMark, "Line ending")."""
 _NOTHING: Final = "\u200b"
@@ -39,15 +41,27 @@ def in_one_line(text: str) -> str:
     return " ".join(defused(text).split())
 
 
-def said(text: str) -> str:
-    """An agent's words behind a label: what is longer than a line must not swallow the rest."""
-    is_one_line = _LINE_BREAK.search(text.strip()) is None
-    return defused(text) if is_one_line else f"\n\n{quoted(text.strip())}"
-
-
 def quoted(text: str) -> str:
     """An agent's words as a block quote: what they leave open, such as a fence, ends with it."""
     return "\n".join(f"> {line}".rstrip() for line in defused(text).splitlines())
+
+
+def listed(each: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *others, last = each
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def fenced(text: str) -> str:
+    """What a program printed, as a block of code that nothing in it can end."""
+    longest = max(map(len, _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{defused(text)}\n{fence}"
+
+
+def folded(title: str, content: str) -> str:
+    """What is read only by who opens it; empty: there is nothing."""
+    return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>" if content else ""
 
 
 def instant(at: datetime) -> str:

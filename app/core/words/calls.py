@@ -5,16 +5,14 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.core.agents.agent import Agent
 from app.core.agents.events import ClosingTool, Held, Slept
-from app.core.effects.calls import Call, call_marker
+from app.core.effects.calls import Call, call_marker, called_people
 from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, quoted
 from app.core.words.pauses import end_of_wait, progress_lines, ways_on, wish_words
 from app.core.words.report import Report
 
-_BOT: Final = "[bot]"
-"""With this end the logins of Apps: nobody reads what mentions one."""
 MOST_QUESTION_CHARACTERS: Final = 5_000
+_DONE: Final = (ClosingTool.REPORT_COMPLETE, ClosingTool.SUBMIT_REVIEW)
 _LONG: Final = timedelta(hours=1)
 
 
@@ -26,13 +24,6 @@ def call_comment(report: Report, call: Call, said_at: datetime) -> str:
     return cut("\n\n".join([head, *filter(None, section)]), MOST_TEXT)
 
 
-def called_people(agent: Agent) -> str:
-    """The mention of who started the agent, and of whom the configuration names besides."""
-    starter = [] if agent.started_by.endswith(_BOT) else [f"@{agent.started_by}"]
-    names = {name.casefold(): name for name in (*starter, *agent.assignment.escalation.mention)}
-    return " ".join(names.values())
-
-
 def _open(report: Report, call: Call, said_at: datetime) -> Iterator[str]:
     agent = report.agent
     people = f"{called_people(agent)} " if called_people(agent) else ""
@@ -40,7 +31,8 @@ def _open(report: Report, call: Call, said_at: datetime) -> Iterator[str]:
     again = f"reminder, it has waited since {instant(call.event.at)}: " if is_reminder else ""
     end = end_of_wait(agent)
     deadline = f"by **{instant(end)}** ({_within(end - said_at)})"
-    otherwise = "Otherwise Squadron stops it for good then; its work is kept on its branch."
+    kept = "; its work is kept on its branch" if report.has_work else ""
+    otherwise = f"Otherwise Squadron stops it for good then{kept}."
     head = f"[squadron:{agent.id.role}] {people}{again}"
     match call.event:
         case Held():
@@ -53,10 +45,20 @@ def _open(report: Report, call: Call, said_at: datetime) -> Iterator[str]:
         case Slept():
             yield f"{head}{_asks_words(call)}"
             yield quoted(cut(call.event.reason, MOST_QUESTION_CHARACTERS))
-            yield (
-                f"Answer in a comment here {deadline}; one line in your own words is enough. The"
-                f" agent reads it and goes on. {otherwise}"
-            )
+            yield f"{_how_to_answer(report, call, deadline)} {otherwise}"
+
+
+def _how_to_answer(report: Report, call: Call, deadline: str) -> str:
+    if call.reported in _DONE:
+        wake = f"/squadron wake {report.agent.id.role}"
+        return (
+            "To let it try once more, when what is in the way is gone, write this line in a comment"
+            f" here {deadline}:\n\n```\n{wake}\n```\n\nOr say in your own words what it shall do."
+        )
+    return (
+        f"Answer in a comment here {deadline}; one line in your own words is enough. The agent"
+        " reads it and goes on."
+    )
 
 
 def _asks_words(call: Call) -> str:
@@ -74,14 +76,14 @@ def _asks_words(call: Call) -> str:
 
 def _over(report: Report, call: Call) -> Iterator[str]:
     role = report.agent.id.role
-    ended = f"That is over since {instant(call.ended.at)}" if call.ended else "That is over"
+    since = f"Since {instant(call.ended.at)} nobody" if call.ended else "Nobody"
     match call.event:
         case Held(hold=hold):
             yield f"[squadron:{role}] This agent was paused: {in_one_line(hold.reason)}"
         case Slept(reason=reason):
             yield f"[squadron:{role}] This agent waited for an answer:"
             yield quoted(cut(reason, MOST_QUESTION_CHARACTERS))
-    yield f"{ended}; nobody has to answer any more."
+    yield f"{since} has to answer any more."
 
 
 def _within(left: timedelta) -> str:

@@ -5,8 +5,9 @@ from typing import Final
 
 from app.core.agents.events import Known, Verified
 from app.core.agents.evidence import Evidence
+from app.core.agents.lifecycle import State
 from app.core.effects.wanted import conclusion_of_work
-from app.core.rules.plan import Tests
+from app.core.rules.plan import RoleKind, Tests
 from app.core.text.markdown import cut, in_one_line, quoted
 from app.core.words.pauses import diff_words
 from app.core.words.report import Report
@@ -107,6 +108,33 @@ def evidence_section(report: Report) -> str:
     return "\n".join(["What Squadron saw:", "", *(f"- {line}" for line in lines)])
 
 
+def work_sentence(report: Report) -> str:
+    """Where the work is; claims only what was read back from GitHub."""
+    agent, kept = report.agent, report.kept
+    if agent.assignment.kind is RoleKind.REVIEW:
+        at = f" at `{_short(agent.sha)}`" if agent.sha is not None else ""
+        return f"Reads #{agent.id.issue}{at}. It changes nothing."
+    if kept is not None and not kept.pushed and kept.problem:  # else there was nothing to push
+        return (
+            f"Branch: `{agent.branch}`. **The last work could not be pushed:**"
+            f" {in_one_line(kept.problem)}"
+            f" It is kept on Squadron's disk; the branch is at `{_short(agent.sha)}`."
+        )
+    if agent.sha is None:
+        return f"Branch: `{agent.branch}` (not created yet)."
+    problem = f" {in_one_line(kept.problem)}" if kept is not None and kept.problem else ""
+    if report.is_branch_deleted:
+        return f"Its branch `{agent.branch}` is deleted.{problem}"
+    if agent.state is not State.ESCALATED:
+        return f"Branch: `{agent.branch}` at `{_short(agent.sha)}`.{problem}"
+    if not report.has_work:
+        return f"Branch: `{agent.branch}`. The agent left no work on it.{problem}"
+    return (
+        f"Branch: `{agent.branch}` at `{agent.sha}` — work preserved for human pickup (verified on"
+        f" GitHub).{problem}"
+    )
+
+
 def with_evidence(body: str, block: str) -> str:
     """The text of a pull request with this block in place of the one in it; the text as it is, if
     people have taken that out."""
@@ -134,3 +162,7 @@ def _paths(paths: Sequence[str]) -> str:
 
 def _code(words: str) -> str:
     return f"`{in_one_line(words).replace(_TICK, _MARK)}`"
+
+
+def _short(sha: str | None) -> str:
+    return sha[:12] if sha else "unknown"

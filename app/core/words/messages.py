@@ -5,19 +5,18 @@ said that the branch is there (promise 5).
 """
 
 from collections.abc import Sequence
-from typing import Final
 
 from app.core.agents.agent import Agent, EffectName
 from app.core.agents.events import HeldUp, Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.queueing import QueuePlace
-from app.core.agents.stops import Failure, Trip
-from app.core.commands.grammar import RAISABLE
+from app.core.breaker.raises import worth
 from app.core.effects.review import unposted
 from app.core.effects.triage import proposal_lines
-from app.core.effects.wanted import escalation_marker, marker
+from app.core.effects.wanted import marker
+from app.core.limits import CATALOGUE, LimitName
 from app.core.rules.plan import ConfigProblem, RoleKind
-from app.core.text.markdown import MOST_TEXT, MOST_TITLE, cut, defused, in_one_line, said
+from app.core.text.markdown import MOST_TEXT, MOST_TITLE, cut, defused, folded, in_one_line, listed
 from app.core.words.evidence import (
     EVIDENCE_BEGINS,
     EVIDENCE_ENDS,
@@ -25,15 +24,12 @@ from app.core.words.evidence import (
     evidence_section,
     is_to_be_doubted,
     tests_sentence,
+    work_sentence,
 )
-from app.core.words.pauses import diff_words, passed_lines, pause_section
+from app.core.words.pauses import passed_lines, pause_section, retry_sentence
 from app.core.words.refusals import held_words
 from app.core.words.report import Report
-from app.core.words.tables import in_unit, limits_table, runs_table, sub_agents_table
-from app.testruns import Outcome
-
-CLOSED_MARKER: Final = "<!-- squadron:closed:with-original -->"
-"""The mark of the line with which a needs-human issue closes by itself."""
+from app.core.words.tables import limits_table, runs_table, sub_agents_table
 
 
 def state_sentence(report: Report) -> str:
@@ -97,8 +93,10 @@ def _held_up_sentence(told: HeldUp) -> str:
 def _sleep_sentence(agent: Agent, report: Report) -> str:
     match agent.waits_for:
         case Waits.BLOCKER:
-            blockers = ", ".join(f"#{number}" for number in agent.blocked_by)
-            return f"Sleeping until {blockers} is closed."
+            blockers = [f"#{number}" for number in agent.blocked_by]
+            return (
+                f"Sleeping until {listed(blockers)} {'is' if len(blockers) == 1 else 'are'} closed."
+            )
         case Waits.REVIEW if agent.pull_request is None:
             return "The work is done; its pull request is not open yet."
         case Waits.REVIEW:
@@ -111,29 +109,6 @@ def _sleep_sentence(agent: Agent, report: Report) -> str:
             return f"Waiting for an answer on this issue. {in_one_line(cut(reason, 500))}".rstrip()
 
 
-def work_sentence(report: Report) -> str:
-    """Where the work is; claims only what was read back from GitHub."""
-    agent, kept = report.agent, report.kept
-    if agent.assignment.kind is RoleKind.REVIEW:
-        at = f" at `{_short(agent.sha)}`" if agent.sha is not None else ""
-        return f"Reads #{agent.id.issue}{at}. It changes nothing."
-    if kept is not None and not kept.pushed and kept.problem:  # else there was nothing to push
-        return (
-            f"Branch: `{agent.branch}`. **The last work could not be pushed:**"
-            f" {in_one_line(kept.problem)}"
-            f" It is kept on Squadron's disk; the branch is at `{_short(agent.sha)}`."
-        )
-    if agent.sha is None:
-        return f"Branch: `{agent.branch}` (not created yet)."
-    problem = f" {in_one_line(kept.problem)}" if kept is not None and kept.problem else ""
-    return (
-        f"Branch: `{agent.branch}` — work preserved for human pickup, at `{_short(agent.sha)}`"
-        f" (verified on GitHub).{problem}"
-        if agent.state is State.ESCALATED
-        else f"Branch: `{agent.branch}` at `{_short(agent.sha)}`.{problem}"
-    )
-
-
 def progress_comment(report: Report) -> str:
     """The one comment of an agent, edited as it goes; after a trip it is the escalation's."""
     agent = report.agent
@@ -142,8 +117,9 @@ def progress_comment(report: Report) -> str:
         what = "Circuit breaker" if agent.trip is not None else "Stopped"
         parts += [
             f"[squadron:{agent.id.role}] ⚠️ {what}: {in_one_line(agent.stop.reason)}",
+            _what_to_do(report),
             _evidence_at_rest(report),
-            f"Progress: {said(agent.summary) or 'no summary provided'}",
+            claim_section(agent.summary) or "The agent left no summary.",
             work_sentence(report),
         ]
     else:
@@ -158,15 +134,24 @@ def progress_comment(report: Report) -> str:
         parts.append(work_sentence(report))
         parts += [proposal_lines(agent, each) for each in report.proposed]
     parts += [
-        _test_lines(report),
-        _sub_agent_lines(report),
+        folded("Test runs", runs_table(report.test_runs)),
+        folded("Sub-agents", sub_agents_table(report.sub_agents)),
         passed_lines(report.passed),
-        f"<details><summary>Limits</summary>\n\n{limits_table(report)}\n\n</details>",
+        folded("Limits", limits_table(report)),
         f"<sub>Agent `{agent.id}`, started by {agent.started_by}"
         f"{f' ({report.trigger})' if report.trigger else ''}"
         f"{f', successor of `{agent.predecessor}`' if agent.predecessor else ''}.</sub>",
     ]
     return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
+
+
+def _what_to_do(report: Report) -> str:
+    """For people who meet a stopped agent on its issue."""
+    all_ways = report.links.needs_human
+    more = (
+        f" All ways on, and what happened: [the needs-human issue]({all_ways})." if all_ways else ""
+    )
+    return f"To go on, {retry_sentence(report.agent, has_work=report.has_work)}{more}"
 
 
 def _evidence_at_rest(report: Report) -> str:
@@ -179,9 +164,10 @@ def _checklist(report: Report) -> str:
     agent, counters = report.agent, report.counters
     kept = report.kept
     handed_over = agent.pull_request is not None
+    calls = worth(CATALOGUE[LimitName.MAX_TOOL_CALLS], counters.tool_calls)
     begun = (
         ("workspace ready", counters.turns > 0),
-        (f"at work ({counters.tool_calls} tool calls)", counters.tool_calls > 0),
+        (f"at work ({calls})", counters.tool_calls > 0),
     )
     if agent.assignment.kind is RoleKind.REVIEW:
         is_submitted = _is_review_completed(agent) and not report.review_refused
@@ -189,7 +175,7 @@ def _checklist(report: Report) -> str:
     return _ticked(
         *begun,
         (f"tests run ({len(report.test_runs)})", bool(report.test_runs)),
-        ("work pushed", kept is not None and kept.pushed and not kept.problem),
+        ("work pushed", report.has_work and kept is not None and kept.pushed and not kept.problem),
         ("pull request opened", handed_over),
         ("finished", agent.state is State.COMPLETED),
     )
@@ -208,20 +194,6 @@ def _unposted_review(report: Report) -> str:
     if not report.review_refused or report.reported is None:
         return ""
     return f"What it says:\n\n{unposted(report.reported.text, report.reported.comments)}"
-
-
-def _test_lines(report: Report) -> str:
-    if not report.test_runs:
-        return ""
-    table = runs_table(report.test_runs)
-    return f"<details><summary>Test runs</summary>\n\n{table}\n\n</details>"
-
-
-def _sub_agent_lines(report: Report) -> str:
-    if not report.sub_agents:
-        return ""
-    table = sub_agents_table(report.sub_agents)
-    return f"<details><summary>Sub-agents</summary>\n\n{table}\n\n</details>"
 
 
 def check_name(role: str) -> str:
@@ -251,119 +223,6 @@ def check_summary(report: Report) -> str:
     return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
 
 
-def escalation_title(agent: Agent) -> str:
-    """Seed 002: `[needs-human] Agent escalation: #N — reason`."""
-    reason = in_one_line(agent.stop.reason) if agent.stop else "stopped"
-    return cut(f"[needs-human] Agent escalation: #{agent.id.issue} — {reason}", MOST_TITLE)
-
-
-def escalation_body(report: Report) -> str:
-    """The needs-human issue: everything that a person needs to decide and to go on."""
-    agent = report.agent
-    head = escalation_marker(agent.repository_id, agent.id.issue)
-    mention = " ".join(agent.assignment.escalation.mention)
-    parts = [head, mention, escalation_section(report)]
-    parts.append(
-        "What now: review it by hand, comment `/squadron retry` here, or close this issue and label"
-        " the pull request again: a fresh agent then reviews its head."
-        if agent.assignment.kind is RoleKind.REVIEW
-        else "What now: resolve the original issue by hand, or let a fresh agent take over branch"
-        " and summary, with a budget of its own: comment `/squadron retry` here, or"
-        f" `/squadron retry raise {_raisable(agent)} +AMOUNT` for more of a limit, or close this"
-        " issue and label the original again. It closes by itself when the original is closed."
-    )
-    return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
-
-
-def escalation_section(report: Report) -> str:
-    """One agent's part of the needs-human issue: all the fields of seed 002."""
-    agent = report.agent
-    summary = said(agent.summary).replace("\n", "\n  ") or "no summary provided"
-    fields = [
-        f"- Original issue: #{agent.id.issue}",
-        f"- Agent role: {agent.id.role}",
-        _stop_line(agent),
-        f"- Agent summary: {summary}",
-        f"- {_place(agent)}: `{agent.branch}`" + (f" at `{agent.sha}`" if agent.sha else ""),
-        f"- Session: preserved on disk (`{agent.id}`) for 30 days;"
-        f" `squadron session export {agent.id}` shows it",
-        f"- Changes on the branch: {diff_words(report.progress.diff)}",
-        f"- Test runs: {_test_figures(report)}",
-    ]
-    if agent.pull_request is not None:
-        fields.append(f"- Pull request: #{agent.pull_request}")
-    return "\n\n".join(
-        part
-        for part in (
-            marker(agent.id, EffectName.ISSUE),
-            "\n".join(fields),
-            work_sentence(report),
-            pick_up_lines(agent),
-            _commit_lines(report),
-            _test_lines(report),
-            _sub_agent_lines(report),
-            limits_table(report),
-        )
-        if part
-    )
-
-
-def _stop_line(agent: Agent) -> str:
-    match agent.stop:
-        case Trip() as trip:
-            figures = f"{in_unit(trip.limit, trip.observed)}/{in_unit(trip.limit, trip.maximum)}"
-            return (
-                f"- Circuit breaker: `{trip.limit}` ({figures}) — {in_one_line(trip.reason)} Seen"
-                f" by the {trip.layer} layer."
-            )
-        case Failure() as failure:
-            return f"- Failure: `{failure.cause}` — {in_one_line(failure.reason)}"
-        case None:
-            return "- Stopped: nothing says why."
-
-
-def closed_with_original(agent_issue: int) -> str:
-    """The line with which a needs-human issue closes by itself."""
-    return (
-        f"{CLOSED_MARKER}\n[squadron] #{agent_issue} was closed, so nobody has to decide any more."
-    )
-
-
-def _raisable(agent: Agent) -> str:
-    """The limit that stopped the agent, if a fresh one can get more of it."""
-    limit = agent.trip.limit if agent.trip is not None else ""
-    return limit if limit in RAISABLE else "LIMIT"
-
-
-def _test_figures(report: Report) -> str:
-    runs = report.test_runs
-    if not runs:
-        return "none"
-    passed = sum(run.outcome is Outcome.PASSED for run in runs)
-    last = (runs[-1].outcome or "not finished").replace("_", " ")
-    return f"{len(runs)}, of which {passed} passed; the last one: {last}"
-
-
-def _commit_lines(report: Report) -> str:
-    commits = report.kept.commits if report.kept is not None else ()
-    if not commits:
-        return ""
-    done = "\n".join(f"- {in_one_line(cut(subject, 200))}" for subject in commits)
-    return f"<details><summary>Commits</summary>\n\n{done}\n\n</details>"
-
-
-def pick_up_lines(agent: Agent) -> str:
-    """The `git` lines with which a person goes on where the agent stopped."""
-    if agent.sha is None or agent.assignment.kind is RoleKind.REVIEW:
-        return ""
-    return (
-        "Pick the work up:\n\n```sh\n"
-        f"git fetch origin {agent.branch}\n"
-        f"git switch --create pick-up-{agent.id.issue} FETCH_HEAD\n"
-        f"git log --stat origin/{agent.default_branch}..HEAD\n```"
-    )
-
-
 def pull_request_title(agent: Agent) -> str:
     """The issue's own title."""
     title = in_one_line(agent.assignment.task.title)
@@ -390,7 +249,7 @@ def pull_request_body(report: Report, *, has_drafts: bool = True) -> str:
         pull_request_evidence(report, has_drafts=has_drafts),
         claim_section(agent.summary),
         f"Commits:\n\n{done}" if done else "",
-        _test_lines(report),
+        folded("Test runs", runs_table(report.test_runs)),
         f"Fixes #{agent.id.issue}",
         f"<sub>Agent `{agent.id}`, started by {agent.started_by}.</sub>",
     ]
@@ -408,11 +267,3 @@ def cannot_start(role: str, problems: Sequence[ConfigProblem], why: str) -> str:
         f"[squadron:{role}] Cannot start: {why}\n\n{lines}{more}\n\n"
         f"Correct this on the default branch, then set the label again.{same}"
     ).replace("\n\n\n\n", "\n\n")
-
-
-def _place(agent: Agent) -> str:
-    return "Under review" if agent.assignment.kind is RoleKind.REVIEW else "Branch"
-
-
-def _short(sha: str | None) -> str:
-    return sha[:12] if sha else "unknown"

@@ -10,10 +10,11 @@ from app.core.agents.stops import Hold
 from app.core.breaker.raises import Grant, asked_amount, left_to_grant, typed, worth
 from app.core.breaker.verdict import amount_words, money
 from app.core.budgets.ledger import Insufficient
-from app.core.commands.grammar import Misread
+from app.core.commands.grammar import RAISABLE, Misread
 from app.core.commands.much import MOST_TIMES
 from app.core.limits import CATALOGUE, LimitName
 from app.core.money import usd
+from app.core.rules.plan import RoleKind
 from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, quoted
 from app.core.words.report import Report
 from app.core.words.tables import runs_table
@@ -38,7 +39,7 @@ def pause_section(report: Report) -> str:
     return "\n\n".join(
         part
         for part in (
-            ways_on(report, hold, f"by {instant(end_of_wait(agent))}"),
+            ways_on(report, hold, f"by {instant(end_of_wait(agent))}", f"on #{agent.id.issue}"),
             f"{wish_words(report, hold)} Otherwise Squadron stops it for good then"
             " (`max_sleep_duration`); nothing runs until then, and no other time counts.",
             f"The agent says:\n\n{quoted(hold.claim)}" if hold.claim else "",
@@ -94,32 +95,62 @@ def _diff_figures(diff: DiffSize) -> str:
     return f"{files}, +{diff.added} −{diff.deleted} lines"
 
 
-def ways_on(report: Report, hold: Hold, deadline: str) -> str:
-    """The one line to let a paused agent go on, as it is typed, and what else may be typed."""
+def ways_on(report: Report, hold: Hold, deadline: str, where: str = "here") -> str:
+    """The one line to let a paused agent go on, as it is typed, and what else may be typed.
+    `where`: the thread for it, seen from where the words stand."""
     agent, info = report.agent, CATALOGUE[hold.limit]
     limits, role = agent.assignment.limits, agent.id.role
     room = left_to_grant(limits, report.counters, hold.limit)
     if room is not None and room <= 0:
         return (
             f"`{hold.limit}` is at its ceiling, so nobody can grant more of it. To end the agent"
-            f" {deadline}, write this line in a comment here:\n\n```\n/squadron stop {role}\n```"
+            f" {deadline}, write this line in a comment {where}:\n\n```\n/squadron stop {role}\n```"
         )
     own = limits.maximum(hold.limit) or 0
     resume, most = f"/squadron resume {role}", own if room is None else min(own, room)
     wanted = asked_amount(limits, report.counters, hold)
     ask = f"/squadron raise {hold.limit} {typed(info, wanted)} {role}"
-    first, other = (ask, resume) if hold.amount is not None else (resume, ask)
-    granted, more = (wanted, most) if hold.amount is not None else (most, wanted)
+    first, granted = (resume, most) if hold.amount is None else (ask, wanted)
+    other = (
+        f"`/squadron raise {hold.limit} +AMOUNT {role}` grants as much as you say."
+        if hold.amount is None
+        else f"`{resume}` grants {worth(info, most)} more, and any other amount may stand behind"
+        " `raise`."
+    )
     ceiling = (
         f" The operator's ceiling allows {worth(info, room)} more at most."
         if room is not None and hold.limit in limits.ceilings
         else ""
     )
     return (
-        f"To let it go on, write this line in a comment here {deadline}:\n\n```\n{first}\n```\n\n"
-        f"That grants {worth(info, granted)} more. `{other}` grants {worth(info, more)} more; any"
-        f" other amount may stand behind `raise`.{ceiling} Who may start agents here may write it."
+        f"To let it go on, write this line in a comment {where} {deadline}:\n\n"
+        f"```\n{first}\n```\n\n"
+        f"That grants {worth(info, granted)} more. {other}{ceiling} Who may start agents here may"
+        " write it."
     )
+
+
+def retry_sentence(agent: Agent, *, has_work: bool) -> str:
+    """How a fresh agent goes on, and with more of what has run out."""
+    retry = f"/squadron retry {agent.id.role}"
+    is_review = agent.assignment.kind is RoleKind.REVIEW
+    work = "reviews it" if is_review else "goes on" if has_work else "works on it"
+    more = _more_of_it(agent)
+    raised = (
+        f" `{retry} raise {more[0]}` gives it {more[1]} more than this one had." if more else ""
+    )
+    return f"write `{retry}` in a comment here, and a fresh agent {work}.{raised}"
+
+
+def _more_of_it(agent: Agent) -> tuple[str, str] | None:
+    """As it is typed, and in words, how much more a fresh agent can be given of the limit that
+    stopped this one: its own amount once more, up to the ceiling."""
+    if agent.trip is None or agent.trip.limit not in RAISABLE:
+        return None
+    name, limits = agent.trip.limit, agent.assignment.limits
+    info, own = CATALOGUE[name], limits.maximum(name) or 0
+    more = min(own, min(info.most, limits.ceilings.get(name, info.most)) - own)
+    return (f"{name} {typed(info, more)}", worth(info, more)) if more > 0 else None
 
 
 def answer_marker(comment: int | str) -> str:

@@ -54,6 +54,8 @@ class TestRun:
     outcome: Outcome | None
     """None while it runs, or when its process died."""
     failures: str
+    output: str
+    """The end of what it printed; empty: it passed, or printed nothing."""
     changed: bool
     """Whether the workspace had changed since the test run before."""
 
@@ -86,6 +88,11 @@ class Links:
 
     call: str = ""
     """The comment by which it calls people."""
+    check: str = ""
+    needs_human: str = ""
+    """The issue that says what people can do, once it was stopped."""
+    comparison: str = ""
+    """Of its branch with the default branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +135,21 @@ class Report:
     """Why GitHub does not take its review; empty: it did, or was not asked yet."""
 
     links: Links = Links()
+    is_branch_deleted: bool = False
+    """Whether the branch was deleted after the merge."""
     is_being_verified: bool = False
     """Whether Squadron looks just now whether the work is sound."""
+
+    @property
+    def has_work(self) -> bool:
+        """Whether the agent's branch, as GitHub has it, holds anything besides what the default
+        branch holds, as far as is known."""
+        if self.agent.sha is None:
+            return False
+        if self.kept is None:
+            return self.agent.predecessor is not None
+        diff = self.kept.diff
+        return diff.files > 0 if diff is not None else bool(self.kept.commits)
 
     @property
     def is_merged(self) -> bool:
@@ -255,6 +275,7 @@ def _test_runs(log: Sequence[AgentEvent]) -> list[TestRun]:
                 command=event.what,
                 outcome=end.outcome if end else None,
                 failures=end.failures if end else "",
+                output=end.output if end else "",
                 changed=changed,
             )
         )

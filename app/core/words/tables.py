@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from app.core.agents.counters import Counters
-from app.core.breaker.verdict import figure, money
+from app.core.breaker.verdict import LimitUse, figure, money
 from app.core.limits import CATALOGUE
 from app.core.money import usd
 from app.core.text.markdown import cut, in_one_line
@@ -15,13 +15,18 @@ _MONEY: Final = frozenset(name for name, info in CATALOGUE.items() if info.is_mo
 
 def limits_table(report: Report) -> str:
     """Observed and maximum of each limit as a table, and what of it is an estimate."""
+    estimated = estimate_words(report.counters)
+    return "\n\n".join(filter(None, (uses_table(report.uses), estimated)))
+
+
+def uses_table(uses: Sequence[LimitUse]) -> str:
+    """Observed and maximum of these limits; empty: there are none."""
     rows = "\n".join(
         f"| `{use.name}` | {in_unit(use.name, use.observed)} | {in_unit(use.name, use.maximum)} |"
         f" {CATALOGUE[use.name].unit} |"
-        for use in report.uses
+        for use in uses
     )
-    table = f"| limit | used | maximum | unit |\n| --- | ---: | ---: | --- |\n{rows}"
-    return "\n\n".join(filter(None, (table, estimate_words(report.counters))))
+    return f"| limit | used | maximum | unit |\n| --- | ---: | ---: | --- |\n{rows}" if rows else ""
 
 
 def estimate_words(counters: Counters) -> str:
@@ -41,7 +46,9 @@ def in_unit(limit: str, amount: float | None) -> str:
 
 
 def runs_table(runs: Sequence[TestRun]) -> str:
-    """The latest test runs, each with what failed in it."""
+    """The latest test runs, each with what failed in it; empty: there are none."""
+    if not runs:
+        return ""
     lines = [
         f"| {number} | `{cut(_in_a_cell(run.command), 80)}` |"
         f" {(run.outcome or 'not finished').replace('_', ' ')} |"
@@ -53,7 +60,9 @@ def runs_table(runs: Sequence[TestRun]) -> str:
 
 
 def sub_agents_table(sub_agents: Sequence[SubAgent]) -> str:
-    """The latest sub-agents, each with what it and all below it used."""
+    """The latest sub-agents, each with what it and all below it used; empty: there are none."""
+    if not sub_agents:
+        return ""
     head = "| sub-agent | tool calls | tokens | cost |\n| --- | ---: | ---: | ---: |\n"
     return head + "\n".join(_sub_agent_row(each) for each in sub_agents[-12:])
 

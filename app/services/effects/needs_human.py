@@ -5,7 +5,7 @@ Closing one starts nothing; what starts a successor is a person's label or `/squ
 
 from datetime import datetime
 
-from app.core.words.messages import CLOSED_MARKER, closed_with_original
+from app.core.words.needs_human import CLOSED_MARKER, closed_with_original
 from app.ports import Repository
 from app.services.effects.needs_human_issues import escalation_issues
 from app.services.world import World

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, assert_never
+from urllib.parse import quote
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
 from app.core.agents.events import Kept
@@ -26,8 +27,9 @@ from app.core.effects.wanted import (
     marker,
     may_edit,
     unwanted,
+    wanted,
 )
-from app.core.words import messages
+from app.core.words import messages, needs_human
 from app.core.words.refusals import not_started_marker
 from app.core.words.report import Links, Report, report
 from app.ports import (
@@ -41,7 +43,7 @@ from app.ports import (
     Repository,
     Unreachable,
 )
-from app.services.effects.branch import clean_branch
+from app.services.effects.branch import DELETED, clean_branch
 from app.services.effects.call import next_reminder, write_call
 from app.services.effects.check import write_check
 from app.services.effects.needs_human_issues import escalation_issues
@@ -95,6 +97,9 @@ class Publisher:
                 if needs & held_up or not await self._bring_about(agent, name):
                     held_up.add(name)
             agent = await self._world.store.agent(agent_id) or agent
+            if agent.is_final and EffectName.COMMENT in wanted(agent):
+                # It names what comes after it: the needs-human issue, the end of the branch.
+                await self._bring_about(agent, EffectName.COMMENT)
             for effect in unwanted(agent, await self._world.store.effects(agent_id)):
                 await self._let_go(agent_id, effect)
 
@@ -123,7 +128,12 @@ class Publisher:
         queue = await place_in_queue(self._world.store, agent)
         view = report(agent, await self._world.store.log(agent.id), now, queue)
         refused = _refusal(effects.get(EffectName.REVIEW))
-        view = replace(view, review_refused=refused, links=_links(effects))
+        view = replace(
+            view,
+            review_refused=refused,
+            links=_links(effects, agent, self._world.github.page(repository_of(agent))),
+            is_branch_deleted=_is_branch_deleted(effects.get(EffectName.BRANCH)),
+        )
         if not _is_due(effect, view, now):
             return lets_on(effect)
         try:
@@ -262,7 +272,7 @@ class Publisher:
         own = next((issue for issue in issues if sign in issue.body), None)
         if own is not None:
             if effect.number is not None:
-                body = messages.escalation_body(view)
+                body = needs_human.escalation_body(view)
                 await github.edit_issue(repository, own.number, body=body)
             return done(effect, own, own.url, now, head=agent.sha)
         shared = next((issue for issue in issues if issue.is_open), None)
@@ -271,8 +281,8 @@ class Publisher:
         rules = agent.assignment.escalation
         posted = await github.open_issue(
             repository,
-            messages.escalation_title(agent),
-            messages.escalation_body(view),
+            needs_human.escalation_title(agent),
+            needs_human.escalation_body(view),
             tuple(dict.fromkeys((NEEDS_HUMAN, *rules.labels))),
             rules.assignees,
         )
@@ -289,7 +299,7 @@ class Publisher:
         sign = marker(view.agent.id, EffectName.ISSUE)
         github = self._github(view.agent)
         found = await github.comments(repository, shared.number, sign)
-        words = messages.escalation_section(view)
+        words = needs_human.escalation_section(view)
         if not found:
             posted = await github.comment(repository, shared.number, words)
         elif effect.number is None:
@@ -378,9 +388,22 @@ def _not_pushed(problem: str, *, is_away: bool) -> GitHubFailed:
     return Unreachable(problem) if is_away else Refused(problem, FORBIDDEN)
 
 
-def _links(effects: Mapping[EffectName, Effect]) -> Links:
-    call = effects.get(EffectName.CALL)
-    return Links(call=(call.url or "") if call is not None else "")
+def _links(effects: Mapping[EffectName, Effect], agent: Agent, page: str) -> Links:
+    def of(name: EffectName) -> str:
+        effect = effects.get(name)
+        return (effect.url or "") if effect is not None else ""
+
+    ends = f"{quote(agent.default_branch)}...{quote(agent.branch)}"
+    return Links(
+        call=of(EffectName.CALL),
+        check=of(EffectName.CHECK),
+        needs_human=of(EffectName.ISSUE),
+        comparison=f"{page}/compare/{ends}",
+    )
+
+
+def _is_branch_deleted(branch: Effect | None) -> bool:
+    return branch is not None and branch.content == DELETED
 
 
 def _refusal(review: Effect | None) -> str:

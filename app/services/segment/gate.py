@@ -59,6 +59,8 @@ from app.testruns.waiting import is_waiting
 
 MOST_WHAT_CHARACTERS: Final = 500
 MOST_FAILURES_CHARACTERS: Final = 500
+MOST_TEST_OUTPUT: Final = 2_000
+"""Characters that are kept of a test run that did not pass: its end."""
 _USUAL_OUTPUT_TOKENS: Final = 8_192
 """Of one answer, where the role leaves it to the provider: for the estimate of its cost."""
 
@@ -260,6 +262,7 @@ class BreakerGate:
             outcome=outcome,
             fingerprint=await self._fingerprint() if suite else None,
             failures="" if passed else self._failures(result.output),
+            output="" if passed else self.redact.tail(result.output.strip(), MOST_TEST_OUTPUT),
             result=result_key(result.ok, result.exit_code, result.output, waits=running.waits),
             error="" if result.ok or suite is not None else error_key(result.output),
             changed=result.ok and call.kind is ToolKind.WRITE,
