@@ -59,7 +59,7 @@ def test_the_comment_on_the_issue_says_what_to_do_and_leads_to_it() -> None:
 
 def test_it_leads_to_issue_check_and_comparison_and_shows_what_the_tests_said() -> None:
     with story(PLACES) as squad:
-        again = (writes("answer", "41\n"), runs(TEST), writes("answer", "43\n"), runs(TEST))
+        again = (writes("answer", "43\n"), runs(TEST), writes("answer", "44\n"), runs(TEST))
         task = squad.give("tester", "The answer is wrong", *again, *again)
         squad.stopped(task)
         body = issue(squad, task)["body"]
