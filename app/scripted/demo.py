@@ -107,12 +107,12 @@ def files(runtime: str, thinking_seconds: int) -> Mapping[str, str]:
     return {**FILES, ".squadron/config.yaml": config}
 
 
-def scripts(runtime: str, *summary_requests: str) -> Scripts:
-    """All stories in the words of that runtime's tools; a prompt that holds one of
-    `summary_requests` asks for a summary."""
+def scripts(runtime: str, summary_request: str, compaction_request: str) -> Scripts:
+    """All stories in the words of that runtime's tools; a prompt that holds one of these phrases
+    asks for a summary, or for one that takes the conversation's place."""
     tools = TOOLS[runtime]
     stories = (_bug(tools), _hopeless(tools), _thinker(), _blocked(tools), _sleeper(tools))
-    return Scripts(stories, summary_requests)
+    return Scripts(stories, (summary_request,), (compaction_request,))
 
 
 def _bug(tools: Tools) -> Script:

@@ -124,6 +124,9 @@ class Scripts:
     scripts: tuple[Script, ...]
     summary_requests: tuple[str, ...] = ()
     """A user's message that holds one of these phrases asks for a summary, not for a step."""
+    compaction_requests: tuple[str, ...] = ()
+    """The same, where the conversation goes on with the summary in its place: so that says how far
+    the script is."""
 
     def next(self, conversation: Conversation) -> Served:
         """The step that answers this conversation."""
@@ -131,9 +134,11 @@ class Scripts:
         if begin is None:
             return Served("none", Answer("No script of the scripted model fits this conversation."))
         script, first = begin
-        position, is_summary = self._position(conversation.messages[first:])
-        if is_summary:
-            summary = replace(script.summary, text=f"{script.summary.text} {_mark(position)}")
+        position, asked = self._position(conversation.messages[first:])
+        if asked is not None:
+            summary = script.summary
+            if _holds(asked, self.compaction_requests):
+                summary = replace(summary, text=f"{summary.text} {_mark(position)}")
             said = len(conversation.said_by(Speaker.MODEL))
             return Served(f"summary_{position}_{said}", summary)
         if position >= len(script.steps):
@@ -168,18 +173,20 @@ class Scripts:
                     return script, index
         return None
 
-    def _position(self, messages: Sequence[Message]) -> tuple[int, bool]:
-        """How many steps were answered since the script began; whether a summary is asked for."""
-        position, is_summary = 0, False
+    def _position(self, messages: Sequence[Message]) -> tuple[int, str | None]:
+        """How many steps were answered since the script began; the message that asks for a summary
+        now, if one does."""
+        position, asked = 0, None
+        requests = (*self.summary_requests, *self.compaction_requests)
         for message in messages:
             if message.speaker is Speaker.USER:
-                is_summary = any(phrase in message.text for phrase in self.summary_requests)
+                asked = message.text if _holds(message.text, requests) else None
                 # A compacted conversation has lost its answers; the summary says where it was.
                 for mark in _STEP_MARK.findall(message.text):
                     position = int(mark)
-            elif message.speaker is Speaker.MODEL and not is_summary:
+            elif message.speaker is Speaker.MODEL and asked is None:
                 position += 1
-        return position, is_summary
+        return position, asked
 
 
 def text(*words: str) -> Answer:
@@ -190,6 +197,10 @@ def text(*words: str) -> Answer:
 def calls(*each: Call, say: str = "") -> Answer:
     """An answer that makes these tool calls in parallel."""
     return Answer(text=say, calls=each)
+
+
+def _holds(words: str, phrases: Sequence[str]) -> bool:
+    return any(phrase in words for phrase in phrases)
 
 
 def _mark(position: int) -> str:

@@ -96,7 +96,7 @@ class RecordingGate:
 def story(*steps: Step | ComputedStep, **more: Any) -> Scripts:
     """One script, started by `SCENARIO:story`."""
     script = Script("story", steps, **more)
-    return Scripts((script,), (SUMMARY_MARK, *COMPACTIONS))
+    return Scripts((script,), (SUMMARY_MARK,), COMPACTIONS)
 
 
 def bash(command: str, **more: object) -> Call:

@@ -60,7 +60,7 @@ STEPS = Script("steps", (text("zero"), text("one"), text("two")), summary=text("
 OTHER = Script(
     "other", (text("other zero"),), starts_with=lambda words: words.startswith("Other title")
 )
-SCRIPTS = Scripts((STEPS, OTHER), ("PLEASE SUMMARISE",))
+SCRIPTS = Scripts((STEPS, OTHER), ("PLEASE SUMMARISE",), ("MAKE ROOM",))
 START = user("go: SCENARIO:steps.")
 
 
@@ -96,13 +96,13 @@ def test_only_people_choose_a_script() -> None:
 
 def test_a_summary_is_no_step() -> None:
     asked = (START, model(), tool("x"), user("PLEASE SUMMARISE"))
-    assert served(SCRIPTS, *asked).startswith("so far")
+    assert served(SCRIPTS, *asked) == "so far", "people read it"
     assert served(SCRIPTS, *asked, model("so far"), user("go on")) == "one"
     assert served(SCRIPTS, *asked, model(), tool("denied"), model(), user("go on")) == "one"
 
 
 def test_a_compacted_conversation_goes_on_where_it_was() -> None:
-    summary = served(SCRIPTS, START, model(), tool("x"), model(), user("PLEASE SUMMARISE"))
+    summary = served(SCRIPTS, START, model(), tool("x"), model(), user("MAKE ROOM"))
     assert served(SCRIPTS, START, user(f"Summary: {summary}")) == "two"
     assert served(SCRIPTS, user(f"{START.text}\n{summary}"), model(), tool("x")) == "done"
 

@@ -113,7 +113,7 @@ class Crowd:
             steps += steps[-1:] * REPORTS_AGAIN
         script = Script(name, steps, Answer("This is what I did."))
         self._model.scripts = Scripts(
-            (*self._model.scripts.scripts, script), (SUMMARY_MARK, COMPACTION_MARK)
+            (*self._model.scripts.scripts, script), (SUMMARY_MARK,), (COMPACTION_MARK,)
         )
         labels = [f"squadron:{role}" for role in roles]
         number = self._issue(name, f"SCENARIO:{name}\n")

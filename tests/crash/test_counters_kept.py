@@ -109,7 +109,7 @@ def team(tmp_path: Path, database_url: str | None) -> Iterator[Squad]:
         operator=OPERATOR,
     ) as team:
         part = Script("part", (runs("sleep 0.2; echo part"), completes("My part is done.")))
-        team.model.scripts = Scripts((part,), (SUMMARY_MARK, COMPACTION_MARK))
+        team.model.scripts = Scripts((part,), (SUMMARY_MARK,), (COMPACTION_MARK,))
         yield team
 
 

@@ -7,6 +7,7 @@ why. What was held goes on with its counters.
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
 from app.core.agents.events import Braked, BrakeLifted, SegmentStarted, Waits
 from app.core.agents.lifecycle import State
-from app.scripted.script import Answer, Call, Script, Scripts
+from app.scripted.script import Answer, Call, Script
 from tests.support.github import BOT, git
 from tests.support.people import SUMMARY, Task, repository
 from tests.support.squad import Squad, json_text, squad
@@ -280,7 +281,7 @@ def test_sub_agents_stop_with_their_parent(team: Squad) -> None:
         completes("Too late."),
     )
     scripts = (*team.model.scripts.scripts, Script("the-child", steps, SUMMARY))
-    team.model.scripts = Scripts(scripts, team.model.scripts.summary_requests)
+    team.model.scripts = replace(team.model.scripts, scripts=scripts)
     arguments = {"role": "helper", "prompt": "SCENARIO:the-child\nDo it.", "limits": {}}
     task = team.give(
         "docs", "Delegate", Answer("", (Call("task", arguments),)), completes("Enough.")

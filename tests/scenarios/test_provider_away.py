@@ -6,6 +6,7 @@ Issues, "What cannot wait", 6: an agent whose model did not answer for a minute 
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from app.core.agents.agent import Agent
 from app.core.agents.counters import fold
 from app.core.agents.events import HeldUp, SegmentEnded, Waits
 from app.core.agents.lifecycle import State
-from app.scripted.script import Answer, Call, Failure, Script, Scripts, Step
+from app.scripted.script import Answer, Call, Failure, Script, Step
 from app.scripted.server import Silence
 from tests.support.people import REPOSITORY, SUMMARY, Task, repository
 from tests.support.squad import ServedSquad, squad
@@ -142,7 +143,7 @@ def test_a_sub_agents_provider_that_is_away_ends_neither(team: ServedSquad) -> N
     go = team.signal("below")
     script = Script("below", (waits_for(go), completes("Looked.")), SUMMARY)
     known = team.model.scripts
-    team.model.scripts = Scripts((*known.scripts, script), known.summary_requests)
+    team.model.scripts = replace(known, scripts=(*known.scripts, script))
     call = Call("task", {"role": "helper", "prompt": "SCENARIO:below\nLook.", "limits": {}})
     task = team.give("lead", "Leads", Answer("", (call,)), runs("echo on"), completes("Led."))
     agent = team.until(task, State.ACTIVE)

@@ -78,7 +78,7 @@ def proposes(
     head = pushes(team, branch, f"42 for {branch}\n", by, where)
     name = f"review-{branch}"
     scripts = (*team.model.scripts.scripts, Script(name, steps, Answer("I read half of it.")))
-    team.model.scripts = Scripts(scripts, (SUMMARY_MARK, COMPACTION_MARK))
+    team.model.scripts = Scripts(scripts, (SUMMARY_MARK,), (COMPACTION_MARK,))
     about = {
         "title": f"Change {branch}",
         "body": f"SCENARIO:{name}\nIt answers.",

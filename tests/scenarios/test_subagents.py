@@ -86,7 +86,7 @@ def story(team: Squad, name: str, *steps: Step | ComputedStep, summary: Answer =
     """The prompt with which a sub-agent takes these steps."""
     script = Script(name, steps, summary)
     known = team.model.scripts.scripts
-    team.model.scripts = Scripts((*known, script), (SUMMARY_MARK, COMPACTION_MARK))
+    team.model.scripts = Scripts((*known, script), (SUMMARY_MARK,), (COMPACTION_MARK,))
     return f"SCENARIO:{name}\nDo your part."
 
 

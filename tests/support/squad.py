@@ -74,7 +74,7 @@ class Squad(People):
 
     def scripted(self, script: Script) -> None:
         scripts = (*self.model.scripts.scripts, script)
-        self.model.scripts = Scripts(scripts, (SUMMARY_MARK, COMPACTION_MARK))
+        self.model.scripts = Scripts(scripts, (SUMMARY_MARK,), (COMPACTION_MARK,))
 
     def give(self, role: str, title: str, *steps: Step | ComputedStep, **about: Any) -> Task:
         """Maria opens an issue and labels it for a role."""

@@ -9,13 +9,13 @@ class ScriptedHere:
     """The model, as `ScriptedServer` has it, in this process."""
 
     def __init__(self) -> None:
-        self.scripts = Scripts((), (SUMMARY_MARK, COMPACTION_MARK))
+        self.scripts = Scripts((), (SUMMARY_MARK,), (COMPACTION_MARK,))
         self.requests: list[Recorded] = []
         self.is_away = False
 
     def knows(self, script: Script) -> None:
         """From now on one script more."""
-        self.scripts = Scripts((*self.scripts.scripts, script), (SUMMARY_MARK, COMPACTION_MARK))
+        self.scripts = Scripts((*self.scripts.scripts, script), (SUMMARY_MARK,), (COMPACTION_MARK,))
 
     def next_step(self, conversation: Conversation) -> Served:
         """What it answers."""
