@@ -2,7 +2,9 @@
 
 from typing import Any, Final
 
-from tests.stories.happening import STOPPED
+from app.core.agents.events import ToolEnded
+from app.core.text.redact import MASK
+from tests.stories.happening import ASKS, STOPPED
 from tests.support.people import REPOSITORY, Task, repository
 from tests.support.steps import completes, runs, writes
 from tests.twins.shell import TEST
@@ -49,11 +51,13 @@ def test_the_line_that_it_gives_is_understood() -> None:
 
 
 def test_the_comment_on_the_issue_says_what_to_do_and_leads_to_it() -> None:
-    with story(PLACES) as squad:
-        task = squad.give("stopper", "Much to do", *(runs("true"),) * 3)
+    with story(PLACES, operator={"reconciliation_interval": 3_600}) as squad:
+        task = squad.give("fixer", "The answer is wrong", *ASKS)
+        squad.passes(hours=25)
         squad.stopped(task)
+        squad.passes(minutes=2)
         [comment] = squad.comments(task)
-        assert "To go on, write `/squadron retry stopper` in a comment here" in comment
+        assert "To go on, write `/squadron retry fixer` in a comment here" in comment
         assert f"[the needs-human issue]({issue(squad, task)['html_url']})" in comment
 
 
@@ -69,6 +73,18 @@ def test_it_leads_to_issue_check_and_comparison_and_shows_what_the_tests_said() 
         assert f"issue #1, [check]({check}), [comparison]({compared})." in body
         assert f"Its last test run, `{TEST}`: failed.\n\n```text\n" in body
         assert body.count("max_iterations reached") == 1
+
+
+def test_a_secret_that_tests_print_is_nowhere() -> None:
+    secret = f"ghp_{'x1' * 18}"
+    with story(PLACES) as squad:
+        prints = runs(f"echo {secret}; {TEST}")
+        steps = (prints, writes("answer", "43\n"), prints, writes("answer", "44\n"), prints)
+        task = squad.give("tester", "The answer is wrong", *steps)
+        agent = squad.stopped(task)
+        kept = [event.output for event in squad.log(agent.id) if isinstance(event, ToolEnded)]
+        assert MASK in kept[0] and secret not in "".join(kept)
+        assert MASK in issue(squad, task)["body"] and secret not in issue(squad, task)["body"]
 
 
 def test_where_nothing_was_done_nothing_is_to_be_picked_up() -> None:

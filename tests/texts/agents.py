@@ -30,7 +30,7 @@ LINKS: Final = Links(
     needs_human=f"{PAGE}/issues/13",
     comparison=f"{PAGE}/compare/main...squadron/bug-fix/issue-12",
 )
-ITERATIONS: Final = Trip(
+CALLS: Final = Trip(
     limit=LimitName.MAX_TOOL_CALLS,
     observed=5,
     maximum=5,

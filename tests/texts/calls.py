@@ -1,5 +1,6 @@
 """What calls people: an agent waits for them."""
 
+from datetime import timedelta
 from typing import Final
 
 from inline_snapshot import snapshot
@@ -17,9 +18,7 @@ QUESTION: Final = "Which colour shall the button have?"
 
 
 def _called(view: Report, hours: float = 0) -> str:
-    said_at = view.agent.updated_at.fromtimestamp(
-        view.agent.updated_at.timestamp() + hours * 3_600, view.agent.updated_at.tzinfo
-    )
+    said_at = view.agent.updated_at + timedelta(hours=hours)
     return call_comment(view, view.calls[-1], said_at)
 
 

@@ -10,7 +10,7 @@ from app.core.rules.plan import RoleKind
 from app.core.words.messages import progress_comment
 from app.core.words.needs_human import closed_with_original, escalation_body, escalation_title
 from app.core.words.report import Links, Report
-from tests.texts.agents import ITERATIONS, SETUP, an_agent, seen, worked
+from tests.texts.agents import CALLS, SETUP, an_agent, seen, worked
 from tests.texts.text import Text
 
 
@@ -18,9 +18,9 @@ def _issue(report: Report) -> str:
     return f"{escalation_title(report.agent)}\n\n{escalation_body(report)}"
 
 
-def _stopped(**changes: object) -> Report:
-    given = {"stop": ITERATIONS, "summary": "I tried.\nTwice.", "pull_request": 9, **changes}
-    return seen(State.ESCALATED, worked(), **given)  # type: ignore[arg-type]
+def _stopped() -> Report:
+    summary = "I tried.\nTwice."
+    return seen(State.ESCALATED, worked(), stop=CALLS, summary=summary, pull_request=9)
 
 
 def _failed() -> Report:
@@ -29,7 +29,7 @@ def _failed() -> Report:
 
 def _reviewer() -> Report:
     kind = RoleKind.REVIEW
-    return seen(State.ESCALATED, None, kind=kind, stop=ITERATIONS, sha="c" * 40)
+    return seen(State.ESCALATED, None, kind=kind, stop=CALLS, sha="c" * 40)
 
 
 def _asks() -> str:
@@ -57,7 +57,7 @@ TEXTS: Final = (
 
 **What to do**
 
-1. Write `/squadron retry bug-fix` in a comment here, and a fresh agent goes on. `/squadron retry bug-fix raise max_tool_calls +5` gives it 5 tool calls more than this one had.
+1. Write `/squadron retry bug-fix` in a comment here, and a fresh agent goes on. `/squadron retry bug-fix raise max_tool_calls +5` gives it 5 tool calls more than its role has.
 2. Or go on yourself:
 
    ```sh
@@ -188,7 +188,7 @@ Where to look: issue #12.
 
 **What to do**
 
-1. Write `/squadron retry reviewer` in a comment here, and a fresh agent reviews it. `/squadron retry reviewer raise max_tool_calls +5` gives it 5 tool calls more than this one had.
+1. Write `/squadron retry reviewer` in a comment here, and a fresh agent reviews it. `/squadron retry reviewer raise max_tool_calls +5` gives it 5 tool calls more than its role has.
 2. Or review #12 yourself, and close this issue.
 
 **What happened**
@@ -265,7 +265,7 @@ The agent `bug-fix` of #12 wanted to open an issue, and Squadron did not let it:
 
 [squadron:bug-fix] ⚠️ Circuit breaker: max_tool_calls reached: 5 of 5 tool calls.
 
-To go on, write `/squadron retry bug-fix` in a comment here, and a fresh agent goes on. `/squadron retry bug-fix raise max_tool_calls +5` gives it 5 tool calls more than this one had. All ways on, and what happened: [the needs-human issue](https://github.com/octo/demo/issues/13).
+To go on, write `/squadron retry bug-fix` in a comment here, and a fresh agent goes on. `/squadron retry bug-fix raise max_tool_calls +5` gives it 5 tool calls more than its role has. All ways on, and what happened: [the needs-human issue](https://github.com/octo/demo/issues/13).
 
 What Squadron saw:
 

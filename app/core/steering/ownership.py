@@ -86,8 +86,8 @@ def taken_away(history: Sequence[AgentEvent], issue: Issue | None, bot: str) -> 
     """
     if issue is None:
         return "The issue was deleted or transferred."
-    back = "" if issue.taken_back is None else issue.taken_back.what
-    by = "" if issue.taken_back is None else issue.taken_back.by
+    taken = issue.taken_back
+    back, by = ("", "") if taken is None else (taken.what, taken.by or "Somebody")
     if back == "closed":
         return f"{by} closed #{issue.number}."
     if not (back or issue.is_open):

@@ -17,6 +17,7 @@ _CLOSES: Final = re.compile(
 )
 """GitHub's words that close an issue when a pull request or a commit that says them is merged."""
 _TICKS: Final = re.compile("`+")
+_NO_TICK: Final = "'"
 _LINE_BREAK: Final = re.compile(r"\r\n?|\n")
 """What ends a line (CommonMark, "Line ending")."""
 _NOTHING: Final = "\u200b"
@@ -50,6 +51,11 @@ def listed(each: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *others, last = each
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def code(text: str) -> str:
+    """Words that others wrote, as code in a line."""
+    return f"`{in_one_line(text).replace('`', _NO_TICK)}`"
 
 
 def fenced(text: str) -> str:

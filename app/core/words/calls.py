@@ -8,6 +8,7 @@ from typing import Final
 from app.core.agents.events import ClosingTool, Held, Slept
 from app.core.effects.calls import Call, call_marker, called_people
 from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, quoted
+from app.core.words.evidence import claim_section
 from app.core.words.pauses import end_of_wait, progress_lines, ways_on, wish_words
 from app.core.words.report import Report
 
@@ -40,7 +41,7 @@ def _open(report: Report, call: Call, said_at: datetime) -> Iterator[str]:
             yield f"{head}this agent is paused: {in_one_line(hold.reason)}"
             yield ways_on(report, hold, deadline)
             yield f"{wish_words(report, hold)} {otherwise}"
-            yield f"The agent says:\n\n{quoted(hold.claim)}" if hold.claim else ""
+            yield claim_section(hold.claim)
             yield progress_lines(report)
         case Slept():
             yield f"{head}{_asks_words(call)}"

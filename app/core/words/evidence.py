@@ -8,7 +8,7 @@ from app.core.agents.evidence import Evidence
 from app.core.agents.lifecycle import State
 from app.core.effects.wanted import conclusion_of_work
 from app.core.rules.plan import RoleKind, Tests
-from app.core.text.markdown import cut, in_one_line, quoted
+from app.core.text.markdown import code, cut, in_one_line, quoted
 from app.core.words.pauses import diff_words
 from app.core.words.report import Report
 
@@ -18,8 +18,6 @@ EVIDENCE_ENDS: Final = "<!-- /squadron:evidence -->"
 MOST_PATHS_NAMED: Final = 10
 MOST_WHY_CHARACTERS: Final = 500
 _NO_TESTS: Final = "This role changes no code, so Squadron expects no tests (`tests: none`)."
-_TICK: Final = "`"
-_MARK: Final = "'"
 
 
 def tests_sentence(report: Report) -> str:
@@ -80,7 +78,7 @@ def _verified_sentence(verified: Verified | None) -> str:
 
 def _verified_line(report: Report, saw: Evidence) -> str:
     verified, commands = saw.verified, report.agent.assignment.verified_by
-    named = ", ".join(map(_code, commands))
+    named = ", ".join(map(code, commands))
     head = f"Checked in a clean checkout by {named}:"
     if verified is None:
         return f"{head} **not yet**."
@@ -154,14 +152,10 @@ def is_to_be_doubted(report: Report) -> bool:
 
 
 def _paths(paths: Sequence[str]) -> str:
-    named = [*map(_code, paths)]
+    named = [*map(code, paths)]
     more = len(named) - MOST_PATHS_NAMED
     others = [f"{more} more"] if more > 0 else []
     return ", ".join([*named[:MOST_PATHS_NAMED], *others])
-
-
-def _code(words: str) -> str:
-    return f"`{in_one_line(words).replace(_TICK, _MARK)}`"
 
 
 def _short(sha: str | None) -> str:

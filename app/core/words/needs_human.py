@@ -4,6 +4,7 @@ First what to do, then what happened; each thing once.
 """
 
 from collections.abc import Iterator
+from textwrap import indent
 from typing import Final
 
 from app.core.agents.agent import Agent, EffectName
@@ -15,6 +16,7 @@ from app.core.limits import CATALOGUE
 from app.core.rules.plan import RoleKind
 from app.core.text.markdown import (
     MOST_TEXT,
+    code,
     cut,
     fenced,
     folded,
@@ -94,16 +96,14 @@ def _what_to_do(report: Report) -> str:
 def _pick_up(agent: Agent) -> str:
     """The `git` lines with which a person goes on where the agent stopped."""
     lines = (
-        "Or go on yourself:",
-        "",
         "```sh",
         f"git fetch origin {agent.branch}",
         f"git switch --create pick-up-{agent.id.issue} FETCH_HEAD",
         f"git log --stat origin/{agent.default_branch}..HEAD",
         "```",
-        "",
     )
-    return "\n   ".join(lines).replace("\n   \n", "\n\n").rstrip(" ")
+    block = "\n".join(lines)
+    return f"Or go on yourself:\n\n{indent(block, '   ')}\n"
 
 
 def _what_happened(report: Report) -> str:
@@ -122,7 +122,7 @@ def _last_tests(report: Report) -> str:
         return ""
     last = report.test_runs[-1]
     outcome = "has not ended" if last.outcome is None else last.outcome.replace("_", " ")
-    head = f"Its last test run, `{in_one_line(last.command).replace('`', chr(39))}`: {outcome}."
+    head = f"Its last test run, {code(last.command)}: {outcome}."
     return f"{head}\n\n{fenced(last.output)}" if last.output else head
 
 

@@ -137,7 +137,7 @@ def retry_sentence(agent: Agent, *, has_work: bool) -> str:
     work = "reviews it" if is_review else "goes on" if has_work else "works on it"
     more = _more_of_it(agent)
     raised = (
-        f" `{retry} raise {more[0]}` gives it {more[1]} more than this one had." if more else ""
+        f" `{retry} raise {more[0]}` gives it {more[1]} more than its role has." if more else ""
     )
     return f"write `{retry}` in a comment here, and a fresh agent {work}.{raised}"
 

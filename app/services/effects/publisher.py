@@ -5,11 +5,9 @@ and issue in line with it. So a pass that died half way is simply run again.
 """
 
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final, assert_never
-from urllib.parse import quote
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
 from app.core.agents.events import Kept
@@ -31,7 +29,7 @@ from app.core.effects.wanted import (
 )
 from app.core.words import messages, needs_human
 from app.core.words.refusals import not_started_marker
-from app.core.words.report import Links, Report, report
+from app.core.words.report import Report, report
 from app.ports import (
     GitHub,
     GitHubFailed,
@@ -43,10 +41,11 @@ from app.ports import (
     Repository,
     Unreachable,
 )
-from app.services.effects.branch import DELETED, clean_branch
+from app.services.effects.branch import clean_branch
 from app.services.effects.call import next_reminder, write_call
 from app.services.effects.check import write_check
 from app.services.effects.needs_human_issues import escalation_issues
+from app.services.effects.on_github import seen_on_github
 from app.services.effects.outcome import (
     REFUSALS,
     as_written,
@@ -127,13 +126,8 @@ class Publisher:
         effect = effects.get(name, Effect(name))
         queue = await place_in_queue(self._world.store, agent)
         view = report(agent, await self._world.store.log(agent.id), now, queue)
-        refused = _refusal(effects.get(EffectName.REVIEW))
-        view = replace(
-            view,
-            review_refused=refused,
-            links=_links(effects, agent, self._world.github.page(repository_of(agent))),
-            is_branch_deleted=_is_branch_deleted(effects.get(EffectName.BRANCH)),
-        )
+        page = self._world.github.page(repository_of(agent))
+        view = seen_on_github(view, effects, page)
         if not _is_due(effect, view, now):
             return lets_on(effect)
         try:
@@ -386,26 +380,3 @@ def _unpushed(view: Report) -> Kept | None:
 
 def _not_pushed(problem: str, *, is_away: bool) -> GitHubFailed:
     return Unreachable(problem) if is_away else Refused(problem, FORBIDDEN)
-
-
-def _links(effects: Mapping[EffectName, Effect], agent: Agent, page: str) -> Links:
-    def of(name: EffectName) -> str:
-        effect = effects.get(name)
-        return (effect.url or "") if effect is not None else ""
-
-    ends = f"{quote(agent.default_branch)}...{quote(agent.branch)}"
-    return Links(
-        call=of(EffectName.CALL),
-        check=of(EffectName.CHECK),
-        needs_human=of(EffectName.ISSUE),
-        comparison=f"{page}/compare/{ends}",
-    )
-
-
-def _is_branch_deleted(branch: Effect | None) -> bool:
-    return branch is not None and branch.content == DELETED
-
-
-def _refusal(review: Effect | None) -> str:
-    """Why GitHub does not take a review."""
-    return review.error if review is not None and review.state is EffectState.REFUSED else ""
