@@ -270,7 +270,7 @@ def build(
     books = Books(SqlLedger(database, writer), SqlRates(writer), pacing)
     world = _world(
         settings,
-        redact,
+        redact.hiding(str(settings.data_dir)),
         operator,
         adapters,
         engine=engine,

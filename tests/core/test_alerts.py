@@ -197,8 +197,9 @@ def test_a_budget_is_named_with_its_amount_and_window(window: Window, words: str
 def test_a_refusal_says_which_budget_how_much_is_left_and_when_it_renews() -> None:
     text = budget_refused("feat-dev", Insufficient(account(), nanousd(8), nanousd(12)))
     assert text.startswith(
-        "[squadron:feat-dev] Not started yet: the budget `role:octo/demo:feat-dev` ($20.00 a day)"
-        " has $8.00 left, and the agent may need up to $12.00. It renews at 2026-05-05 00:00"
+        "[squadron:feat-dev] The agent has not started yet: the budget"
+        " `role:octo/demo:feat-dev` ($20.00 a day) has $8.00 left, and the agent"
+        " may need up to $12.00. The budget renews at 2026-05-05 00:00"
     )
     assert "starts by itself as soon as there is enough" in text
     assert "remove the label or close the issue" in text
@@ -207,7 +208,7 @@ def test_a_refusal_says_which_budget_how_much_is_left_and_when_it_renews() -> No
 def test_a_budget_that_never_renews_says_so() -> None:
     short = Insufficient(account(20, Window.TOTAL), 0, nanousd(1))
     assert "has $0.00 left" in budget_refused("pm", short)
-    assert "It never renews." in budget_refused("pm", short)
+    assert "The budget never renews." in budget_refused("pm", short)
 
 
 def test_more_than_the_whole_budget_is_a_mistake_to_be_told() -> None:

@@ -39,8 +39,8 @@ def test_a_command_that_cannot_be_obeyed_says_why() -> None:
     )
     assert not_ended_words(WORKS) == "`bug-fix` has not ended, it is active. Nothing was changed."
     assert not_ended_words(row(State.STOPPING, taken_away_at=START)) == (
-        "`bug-fix` is being stopped, and its work is still being kept. Nothing was changed: say it"
-        " again when it has ended."
+        "`bug-fix` stops, and Squadron still keeps its work. Nothing was changed: say it again when"
+        " the agent has ended."
     )
     assert not_retried_words(ended, CLOSED) == (
         "No fresh `bug-fix` has started on #12: the issue is closed. Open #12, and write this"
@@ -68,8 +68,8 @@ def test_the_status_tells_of_each_agent_with_its_limits() -> None:
     assert status_words([], [], {}).startswith("No agent works on this issue.")
     waiting = {"docs": "ada paused all agents", "bug-fix": "no money"}
     assert status_words([], [], waiting) == (
-        "**`bug-fix`**: Waits to start: no money.\n\n"
-        "**`docs`**: Waits to start: ada paused all agents."
+        "**`bug-fix`**: The agent waits to start: no money.\n\n"
+        "**`docs`**: The agent waits to start: ada paused all agents."
     )
     assert len(status_words(reports, ["x" * MOST_TEXT, "y"], {})) == MOST_TEXT // 2 - 1
     with pytest.raises(ValueError, match="zip"):

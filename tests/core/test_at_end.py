@@ -65,15 +65,15 @@ DONE = ReportedComplete("All done.")
         ),
         (
             KeptWork("a" * 40, False, "GitHub refused it."),
-            Sleep(Waits.ANSWER, "Done, but GitHub refused it.", summary="All done."),
+            Sleep(Waits.ANSWER, "GitHub refused it.", summary="All done."),
         ),
         (
             KeptWork(None, False, "The disk is away.", is_away=True),
-            Sleep(Waits.ANSWER, "Done, but The disk is away.", summary="All done."),
+            Sleep(Waits.ANSWER, "The disk is away.", summary="All done."),
         ),
         (
             replace(PUSHED, has_changes=False, problem="`.github/` was withheld."),
-            Sleep(Waits.ANSWER, "Done, but `.github/` was withheld.", summary="All done."),
+            Sleep(Waits.ANSWER, "`.github/` was withheld.", summary="All done."),
         ),
         (
             replace(PUSHED, problem="`.github/` was withheld."),

@@ -12,10 +12,10 @@ from app.core.words.refusals import budget_refused
 THURSDAY = datetime(2026, 5, 7, 12, tzinfo=UTC)
 STARTED = Started("octo/demo", 12, "feat-dev", "ada", ("octo/leads",))
 WINDOWS = {
-    Window.DAY: ("($20.00 a day)", "It renews at 2026-05-08 00:00 UTC."),
-    Window.WEEK: ("($20.00 a week)", "It renews at 2026-05-11 00:00 UTC."),
-    Window.MONTH: ("($20.00 a month)", "It renews at 2026-06-01 00:00 UTC."),
-    Window.TOTAL: ("($20.00 in all)", "It never renews."),
+    Window.DAY: ("($20.00 a day)", "The budget renews at 2026-05-08 00:00 UTC."),
+    Window.WEEK: ("($20.00 a week)", "The budget renews at 2026-05-11 00:00 UTC."),
+    Window.MONTH: ("($20.00 a month)", "The budget renews at 2026-06-01 00:00 UTC."),
+    Window.TOTAL: ("($20.00 in all)", "The budget never renews."),
 }
 SCOPES = {
     Scope.INSTALLATION: (None, "installation"),
@@ -39,8 +39,8 @@ def test_a_refusal_names_its_budget_what_is_left_and_when_it_renews(
     words, renewal = WINDOWS[window]
     text = budget_refused("feat-dev", Insufficient(account, nanousd(8), nanousd(12)))
     assert text.startswith(
-        f"[squadron:feat-dev] Not started yet: the budget `{key}` {words} has $8.00 left, and the"
-        f" agent may need up to $12.00. {renewal}\n"
+        f"[squadron:feat-dev] The agent has not started yet: the budget `{key}` {words} has $8.00"
+        f" left, and the agent may need up to $12.00. {renewal}\n"
     )
 
 

@@ -29,32 +29,38 @@ from tests.core.wording import LIMITS, RUNS, SHA, TRIP, kept, row, seen, worked
 @pytest.mark.parametrize(
     ("shown", "sentence"),
     [
-        (row(State.QUEUED), "Queued: it waits for a worker."),
-        (row(State.ACTIVE), "Working."),
+        (row(State.QUEUED), "The agent waits for a worker."),
+        (row(State.ACTIVE), "The agent works."),
         (
             row(State.STOPPING, taken_away_at=START),
-            "Stopping: it is cancelled as soon as its work is kept.",
+            "Squadron keeps the agent's work, and then cancels the agent.",
         ),
-        (row(State.PAUSED), "Paused: a human is asked."),
+        (row(State.PAUSED), "The agent is paused, and a human decides how it goes on."),
         (
             row(State.SLEEPING, waits_for=Waits.BLOCKER, blocked_by=(3, 4)),
-            "Sleeping until #3 and #4 are closed.",
+            "The agent sleeps until #3 and #4 are closed.",
         ),
         (
             row(State.SLEEPING, waits_for=Waits.REVIEW, pull_request=7),
-            "Handed over as #7; waiting for a review.",
+            "The agent handed its work over as #7, and waits for a review.",
         ),
         (
             row(State.SLEEPING, waits_for=Waits.REVIEW),
-            "The work is done; its pull request is not open yet.",
+            "The agent has done its work; its pull request is not open yet.",
         ),
-        (row(State.SLEEPING, waits_for=Waits.ANSWER), "Waiting for an answer on this issue."),
-        (row(State.COMPLETED, pull_request=7), "Completed with #7."),
-        (row(State.COMPLETED), "Completed: nothing was left to change."),
-        (row(State.CANCELLED), "Cancelled: a human took the work away."),
-        (row(State.CANCELLED, taken_away_at=START), "Cancelled: a human took the work away."),
-        (row(State.ESCALATED), "Stopped: a human decides."),
-        (row(State.ESCALATED, stop=TRIP), f"Stopped: {TRIP.reason}"),
+        (
+            row(State.SLEEPING, waits_for=Waits.ANSWER),
+            "The agent waits for an answer on this issue.",
+        ),
+        (row(State.COMPLETED, pull_request=7), "The agent is done; its pull request is #7."),
+        (row(State.COMPLETED), "The agent is done: it found nothing to change."),
+        (row(State.CANCELLED), "The agent is cancelled: somebody took the work away."),
+        (
+            row(State.CANCELLED, taken_away_at=START),
+            "The agent is cancelled: somebody took the work away.",
+        ),
+        (row(State.ESCALATED), "Squadron stopped the agent: a human decides."),
+        (row(State.ESCALATED, stop=TRIP), f"Squadron stopped the agent: {TRIP.reason}"),
     ],
 )
 def test_each_state_is_one_sentence(shown: Agent, sentence: str) -> None:
@@ -70,10 +76,12 @@ def test_a_review_that_github_refuses_is_no_review_that_was_submitted() -> None:
     tool = ClosingTool.SUBMIT_REVIEW
     life.happens(Reported(at=START, tool=tool, text="Wrong.", comments=remarks))
     done, refused = seen(shown, life), replace(seen(shown, life), review_refused="403:\nno.")
-    assert state_sentence(done) == "Completed: the review is written."
+    assert state_sentence(done) == "The agent is done: it has written its review."
     assert "[x] review submitted" in progress_comment(done)
     assert "Wrong." not in progress_comment(done), "it is read in the review"
-    assert check_title(refused) == "The review could not be posted: 403: no."
+    assert (
+        check_title(refused) == "The agent is done, and GitHub does not take its review: 403: no."
+    )
     comment = progress_comment(refused)
     assert "[ ] review submitted" in comment
     assert "What it says:\n\n> Wrong.\n\n- `a.py`, line 1: Why?" in comment
@@ -84,13 +92,14 @@ def test_a_review_that_github_refuses_is_no_review_that_was_submitted() -> None:
 def test_a_question_is_repeated_where_it_is_waited_for_and_only_so_much_of_it() -> None:
     life = begun()
     asked = "Which\ncolour, @mona?" + " x" * 400
+    life.happens(Reported(at=START, tool=ClosingTool.REPORT_BLOCKED, text=asked))
     life.happens(Slept(at=START, waits_for=Waits.ANSWER, blocked_by=(), reason=asked))
     sentence = state_sentence(seen(row(State.SLEEPING, waits_for=Waits.ANSWER), life))
     assert sentence.startswith(
-        "Waiting for an answer on this issue. Which colour, @\u200bmona? x x"
+        "The agent waits for an answer on this issue: Which colour, @\u200bmona? x x"
     )
     assert sentence.endswith("… (shortened)")
-    most = len("Waiting for an answer on this issue. ") + 500
+    most = len("The agent waits for an answer on this issue: ") + 500
     assert most - 15 < len(sentence) <= most
 
 
@@ -112,14 +121,14 @@ def test_a_question_is_repeated_where_it_is_waited_for_and_only_so_much_of_it() 
         (
             row(),
             kept(pushed=False, problem="GitHub\nrefused"),
-            "Branch: `squadron/bug-fix/issue-12`. **The last work could not be pushed:** GitHub"
-            " refused It is kept on Squadron's disk; the branch is at `aaaaaaaaaaaa`.",
+            "Branch: `squadron/bug-fix/issue-12`. **Squadron could not push the last work:** GitHub"
+            " refused Squadron keeps it on its disk; the branch is at `aaaaaaaaaaaa`.",
         ),
         (
             row(sha=None),
             kept(pushed=False, problem="no branch"),
-            "Branch: `squadron/bug-fix/issue-12`. **The last work could not be pushed:** no branch"
-            " It is kept on Squadron's disk; the branch is at `unknown`.",
+            "Branch: `squadron/bug-fix/issue-12`. **Squadron could not push the last work:** no"
+            " branch Squadron keeps it on its disk; the branch is at `unknown`.",
         ),
         (
             row(State.ESCALATED),
@@ -153,7 +162,7 @@ def test_the_comment_of_a_running_agent() -> None:
         == f"""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] Working.
+[squadron:bug-fix] The agent works.
 
 - [x] workspace ready
 - [x] at work (2 tool calls)
@@ -189,7 +198,7 @@ def test_the_comment_of_an_agent_that_has_done_nothing_yet() -> None:
     shown = progress_comment(
         seen(row(State.QUEUED, sha=None, predecessor="octo/demo#12/bug-fix/0"))
     )
-    assert "[squadron:bug-fix] Queued: it waits for a worker.\n\n- [ ] workspace ready\n" in shown
+    assert "[squadron:bug-fix] The agent waits for a worker.\n\n- [ ] workspace ready\n" in shown
     assert "- [ ] at work (0 tool calls)\n- [ ] tests run (0)\n- [ ] work pushed\n" in shown
     assert "Test runs" not in shown and ">" not in shown.split("</sub>")[0].split("-->")[1][:150]
     assert shown.endswith(
@@ -210,7 +219,7 @@ def test_work_is_ticked_off_when_all_of_it_was_pushed(last: Kept, is_pushed: str
 
 
 def test_an_escalation_without_a_trip_reads_like_any_other_state() -> None:
-    assert "[squadron:bug-fix] Stopped: a human decides." in progress_comment(
+    assert "[squadron:bug-fix] Squadron stopped the agent: a human decides." in progress_comment(
         seen(row(State.ESCALATED))
     )
 
@@ -220,11 +229,11 @@ def test_an_escalation_without_a_trip_reads_like_any_other_state() -> None:
 
 def test_the_checks_text_has_figures_and_the_summary() -> None:
     assert check_summary(seen(row(summary="Half done."), worked())) == (
-        f"Working.\n\nThe agent says:\n\n> Half done.\n\n{LIMITS}\n\n"
+        f"The agent says:\n\n> Half done.\n\n{LIMITS}\n\n"
         "Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`."
     )
     assert check_summary(seen(row(), worked())) == (
-        f"Working.\n\n{LIMITS}\n\nBranch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`."
+        f"{LIMITS}\n\nBranch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`."
     )
     assert check_name("pm") == "squadron/pm"
 
@@ -238,10 +247,10 @@ def test_limits_of_a_default_agent_are_all_shown() -> None:
 @pytest.mark.parametrize(
     ("place", "sentence"),
     [
-        (1, "Queued: it is next as soon as a worker has room."),
-        (2, "Queued: one agent is ahead of it."),
-        (3, "Queued: 2 agents are ahead of it."),
-        (100, "Queued: 99 agents are ahead of it."),
+        (1, "The agent waits for a worker; it is next."),
+        (2, "The agent waits for a worker; one agent is ahead of it."),
+        (3, "The agent waits for a worker; 2 agents are ahead of it."),
+        (100, "The agent waits for a worker; 99 agents are ahead of it."),
     ],
 )
 def test_where_it_stands_in_the_queue(place: int, sentence: str) -> None:

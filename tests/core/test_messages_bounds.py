@@ -106,7 +106,7 @@ def test_a_role_that_cannot_start_says_where_and_what_to_do() -> None:
     assert (
         words
         == """\
-[squadron:pm] Cannot start: it is broken.
+[squadron:pm] The agent cannot start: it is broken.
 
 - `config.yaml:3:5: unknown key`
 - `config.yaml:4:5: no 'x' for @\u200bmona`
@@ -119,7 +119,7 @@ Correct this on the default branch, then set the label again. \
 def test_a_role_that_cannot_start_for_no_place_in_a_file() -> None:
     words = cannot_start("pm", [], "there is no such role.")
     assert words == (
-        "[squadron:pm] Cannot start: there is no such role.\n\n"
+        "[squadron:pm] The agent cannot start: there is no such role.\n\n"
         "Correct this on the default branch, then set the label again."
     )
 

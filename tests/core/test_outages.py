@@ -136,7 +136,7 @@ def test_a_refused_key_is_told_once_however_long_it_lasts() -> None:
 
 def test_the_reason_of_a_stranger_stays_in_its_line() -> None:
     words = provider_away(ProviderFailure("openai", "# Approved\n\nby *everybody*"))
-    assert "\n" not in words and "it goes on by itself" in words
+    assert "\n" not in words and "the agent goes on by itself" in words
 
 
 # --- what counts ------------------------------------------------------------------------------

@@ -76,22 +76,25 @@ def test_at_the_limit_it_shows_what_was_done_since_the_start_and_what_to_type() 
     comment = asked(life)
     for words in (
         "[squadron:bug-fix] @mona this agent is paused: max_tool_calls reached: 3 of 3 tool calls.",
-        "**It asks for 3 tool calls more.**",
+        "**The agent asks for 3 tool calls more.**",
         "Since the work began:\n\n- Changes on the branch: 2 files, +30 −4 lines.\n"
         "- Test runs: 2, of which 1 passed.",
         "| 1 | `pytest` | failed |  | no |\n| 2 | `pytest` | passed |  | yes |",
         "write this line in a comment here by **2026-03-02 09:00 UTC** (within 24 hours):\n\n"
         "```\n/squadron resume bug-fix\n```\n\nThat grants 3 tool calls more."
         " `/squadron raise max_tool_calls +AMOUNT bug-fix` grants as much as you say.",
-        "Otherwise Squadron stops it for good then; its work is kept on its branch.",
+        "Otherwise Squadron stops the agent for good then; its work stays on its branch.",
     ):
         assert words in comment
     assert "ceiling" not in comment
     progress = progress_comment(view)
-    assert "[squadron:bug-fix] Paused: max_tool_calls reached: 3 of 3 tool calls." in progress
+    assert (
+        "[squadron:bug-fix] The agent is paused: max_tool_calls reached: 3 of 3 tool calls."
+        in progress
+    )
     assert "/squadron" not in progress, "what is to be typed stands in one place"
     assert check_conclusion(view.agent, None) == "action_required"
-    assert check_title(view) == "Paused: max_tool_calls reached: 3 of 3 tool calls."
+    assert check_title(view) == "The agent is paused: max_tool_calls reached: 3 of 3 tool calls."
     assert "/squadron resume" in check_summary(view)
 
 
@@ -124,7 +127,10 @@ def test_a_pause_that_asks_for_nothing_shows_the_same_ways_on() -> None:
     life.asks_tool()
     life.asks_tool()
     comment = asked(life)
-    assert "A human decides how it goes on." in comment and "It asks for" not in comment
+    assert (
+        "Squadron keeps session, branch and work." in comment
+        and "The agent asks for" not in comment
+    )
     assert comment.endswith("- Changes on the branch: not measured.\n- Test runs: 0.")
     assert "\n/squadron resume bug-fix\n" in comment
 
@@ -146,7 +152,7 @@ def test_what_the_agent_says_for_itself_is_quoted_and_has_no_power() -> None:
     )
     life.happens(Held(at=life.now, hold=hold))
     comment = asked(life)
-    assert "**It asks for 40 tool calls more.**" in comment
+    assert "**The agent asks for 40 tool calls more.**" in comment
     assert (
         "> Half is done.\n>\n> <\u200b!-- ask @\u200bocto/leads, f\u200bixes #1\n> ```" in comment
     )
@@ -161,7 +167,7 @@ def test_money_reads_as_money_everywhere() -> None:
     life.asks_model(2)
     comment = asked(life)
     assert "max_cost_usd reached: $0.10 of $0.10 spent, and the next model call may" in comment
-    assert "**It asks for $0.10 more.**" in comment
+    assert "**The agent asks for $0.10 more.**" in comment
     assert "`/squadron raise max_cost_usd +AMOUNT bug-fix` grants as much" in comment
     assert "| `max_cost_usd` | $0.10 | $0.10 | USD |" in progress_comment(shown(life))
 
@@ -276,7 +282,7 @@ def an_agent(state: State, waits_for: Waits | None = None) -> Agent:
     [
         (an_agent(State.QUEUED), "is at work"),
         (an_agent(State.ACTIVE), "is at work"),
-        (an_agent(State.SLEEPING, Waits.BLOCKER), "sleeps until #3, #4 is closed"),
+        (an_agent(State.SLEEPING, Waits.BLOCKER), "sleeps until #3 and #4 are closed"),
         (an_agent(State.SLEEPING, Waits.ANSWER), "write it as an ordinary comment"),
         (an_agent(State.SLEEPING, Waits.REVIEW), "waits for a review of #9"),
         (an_agent(State.ESCALATED), "stopped for good. Comment `/squadron retry bug-fix` on #12:"),
@@ -304,7 +310,8 @@ def test_for_whom_a_command_is_has_to_be_clear() -> None:
 
 
 @pytest.mark.parametrize(
-    ("window", "then"), [(Window.DAY, " It renews at 2026-03-02 00:00 UTC."), (Window.TOTAL, "")]
+    ("window", "then"),
+    [(Window.DAY, " The budget renews at 2026-03-02 00:00 UTC."), (Window.TOTAL, "")],
 )
 def test_a_budget_that_is_too_empty_is_named(window: Window, then: str) -> None:
     account = Account("role:octo/demo:bug-fix", window, window_start(window, START), 10**9)
@@ -318,7 +325,8 @@ def test_a_budget_that_is_too_empty_is_named(window: Window, then: str) -> None:
 def test_what_was_granted_is_said_to_people_and_to_the_agent() -> None:
     given = Grant(CALLS, 50, 250, 100)
     assert capped_words(given) == (
-        "`max_tool_calls` was raised by 50 tool calls only, to 250 tool calls: that is its ceiling."
+        "Squadron raised `max_tool_calls` by 50 tool calls only, to 250 tool calls: that is its"
+        " ceiling."
     )
     assert raised_words("mona", [given, Grant(MONEY, 0.5, 1.5, 0.5)], "Go on.") == (
         "mona raised `max_tool_calls` by 50 tool calls, to 250 tool calls and raised"

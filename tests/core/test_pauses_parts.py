@@ -43,13 +43,13 @@ def test_who_is_not_held_has_nothing_to_show() -> None:
 def test_every_paragraph_of_a_pause() -> None:
     life = at_its_limit(only(max_tool_calls=3, actions={CALLS: Action.REQUEST_INCREASE}))
     assert paragraphs(life) == [
-        "To let it go on, write this line in a comment on #12 by 2027-03-01 09:00 UTC:",
+        "To let the agent go on, write this line in a comment on #12 by 2027-03-01 09:00 UTC:",
         "```\n/squadron resume bug-fix\n```",
         "That grants 3 tool calls more. `/squadron raise max_tool_calls +AMOUNT bug-fix` grants as"
         " much as you say. Who may start agents here may write it.",
-        "**It asks for 3 tool calls more.** Session, branch and work are kept. Otherwise Squadron"
-        " stops it for good then (`max_sleep_duration`); nothing runs until then, and no other"
-        " time counts.",
+        "**The agent asks for 3 tool calls more.** Squadron keeps session, branch and"
+        " work. Otherwise Squadron stops the agent for good then (`max_sleep_duration`); the agent"
+        " does nothing until then, and no other time counts.",
         "Since the work began:",
         "- Changes on the branch: not measured.\n- Test runs: 0.",
     ]
@@ -73,7 +73,7 @@ def test_what_was_asked_for_is_what_is_shown_to_be_typed_up_to_the_ceiling() -> 
         )  # fmt: skip
         life.happens(Held(at=life.now, hold=hold))
         text = pause_section(shown(life))
-        assert f"**It asks for {amount} tool calls more.**" in text
+        assert f"**The agent asks for {amount} tool calls more.**" in text
         assert f"\n/squadron raise max_tool_calls +{typed} bug-fix\n" in text
         assert f"That grants {typed} tool calls more." in text
         assert "`/squadron resume bug-fix` grants 3 tool calls more" in text

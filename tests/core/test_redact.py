@@ -225,6 +225,41 @@ def test_all_texts_within_a_value_are_redacted_and_nothing_else() -> None:
     assert clean(same) == same
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (
+            "at /srv/sq/agents/octo_2Fdemo_2312/refused.patch.",
+            "at {}/agents/octo_2Fdemo_2312/refused.patch.",
+        ),
+        ("/srv/sq/agents/octo_2Fdemo_2312/workspace/src/a.py:3: wrong", "src/a.py:3: wrong"),
+        ("cd /srv/sq/agents/x~1/workspace && make", "cd . && make"),
+        ("cd '/srv/sq/agents/x~1/workspace/' && make", "cd '.' && make"),
+        ("file:///srv/sq/agents/x/workspace/.venv", "file://.venv"),
+        ("in /srv/sq/agents/x/workspaces/a", "in {}/agents/x/workspaces/a"),
+        ("the disk of /srv/sq is full", "the disk of {} is full"),
+        (
+            "/srv/sq-old and /home/srv/sq/a and /srv/sqx",
+            "/srv/sq-old and /home/srv/sq/a and /srv/sqx",
+        ),
+        ("/srv/sq/agents/a/workspace/x /srv/sq/b", "x {}/b"),
+    ],
+)
+def test_no_place_on_the_disk_of_this_installation_is_shown(text: str, shown: str) -> None:
+    redact = Redactor().hiding("/srv/sq")
+    assert redact(text) == shown.replace("{}", "$SQUADRON_DATA_DIR")
+    assert redact.tail(text, 1_000) == redact.within([text])[0] == redact(text)
+
+
+def test_who_hides_places_knows_the_same_secrets_also_those_that_come_later() -> None:
+    redact = Redactor(["hunter2-hunter2"])
+    hiding = redact.hiding("/srv/sq")
+    hiding.learn(lambda: ["swordfish-swordfish"])
+    said = "/srv/sq/a: hunter2-hunter2 swordfish-swordfish"
+    assert hiding(said) == "$SQUADRON_DATA_DIR/a: [redacted] [redacted]"
+    assert redact(said) == "/srv/sq/a: [redacted] [redacted]"
+
+
 def test_secrets_that_come_and_go_are_asked_for_each_time() -> None:
     living = ["first-token-of-all"]
     hidden = Redactor()

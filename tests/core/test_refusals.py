@@ -28,9 +28,9 @@ def brake(scope: Scope, name: str = "octo/demo", reason: str = "") -> Brake:
 def test_a_changed_text_names_both_and_calls_neither() -> None:
     words = text_changed("bug-fix", "mona", "mallory")
     assert words == (
-        "[squadron:bug-fix] Not started: @\u200bmallory, who may not start agents, has changed this"
-        " issue after @\u200bmona asked for one. Read it again. To start an agent on the text as it"
-        " is now, take the label off and set it again."
+        "[squadron:bug-fix] The agent has not started: @\u200bmallory, who may not start agents,"
+        " has changed this issue after @\u200bmona asked for one. Read the issue again. To start an"
+        " agent on the text as it is now, take the label off and set it again."
     )
 
 
@@ -65,14 +65,16 @@ def test_what_is_held_goes_on_by_itself() -> None:
     braked = Braked(at=START, why="mona paused\nall agents", scope="all", since=START)
     held = held_words(braked)
     assert held == (
-        "Held: mona paused all agents. Its work is kept, and it goes on by itself when that is"
-        " over."
+        "The agent is held: mona paused all agents. Squadron keeps its work, and the agent goes on"
+        " by itself when that is over."
     )
     asked = paused_words("bug-fix", brake(Scope.ALL))
-    assert asked.startswith("[squadron:bug-fix] Not started yet: mona paused all agents at ")
+    assert asked.startswith(
+        "[squadron:bug-fix] The agent has not started yet: mona paused all agents at "
+    )
     assert asked.endswith(
-        " It starts by itself when that is over, unless the label or the assignment that asked for"
-        " it is taken away."
+        " It starts by itself when that is over, unless somebody takes the label or the assignment"
+        " away that asked for it."
     )
 
 

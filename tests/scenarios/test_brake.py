@@ -80,10 +80,10 @@ def until_held(team: Squad, task: Task, words: str) -> Agent:
     for name in ("one.txt", "two.txt"):
         file = f"/repos/{task.repository}/contents/{name}?ref={agent.sha}"
         assert team.github.sees(file)["name"] == name, "its work is kept and pushed"
-    said = team.until_comment(task, "Held: ")
-    [line] = [line for line in said.splitlines() if "Held: " in line]
+    said = team.until_comment(task, "The agent is held: ")
+    [line] = [line for line in said.splitlines() if "The agent is held: " in line]
     assert words in line
-    check = team.until_titled(task, f"Held: {words}")
+    check = team.until_titled(task, f"The agent is held: {words}")
     assert (check["status"], check["conclusion"]) == ("in_progress", None)
     return agent
 
@@ -110,13 +110,15 @@ def test_all_stop_nothing_starts_and_all_goes_on(team: Squad) -> None:
     told = team.service.commands("pause", "--all", "--by", "ada", "--reason", "a leak")
     assert (told.returncode, "2 at work now" in told.stdout) == (0, True), told
     held = [until_held(team, task, "ada paused all agents at ") for task in (one, two)]
-    assert "(a leak)" in team.until_comment(one, "Held: ")
+    assert "(a leak)" in team.until_comment(one, "The agent is held: ")
     before = [team.registry.counters(agent.id) for agent in held]
 
     late = team.give("docs", "Late", completes("Nothing to do."))
-    assert "Not started yet: ada paused all agents" in team.until_comment(late, "Not started")
+    assert "The agent has not started yet: ada paused all agents" in team.until_comment(
+        late, "not started"
+    )
     team.comment(sleeper, "The blue one.")
-    team.until_comment(sleeper, "Held: ada paused all agents")
+    team.until_comment(sleeper, "The agent is held: ada paused all agents")
     shown = json.loads(operator(team, "pause", "--json"))
     assert (shown["changed"], [brake["by"] for brake in shown["brakes"]]) == (False, ["ada"])
     team.reconciles(2)
@@ -126,7 +128,7 @@ def test_all_stop_nothing_starts_and_all_goes_on(team: Squad) -> None:
     assert [team.registry.counters(agent.id) for agent in held] == before
     team.comment(one, "/squadron status")
     answer = until(lambda: team.comments(one)[1:], "a command is answered")[0]
-    assert "Held: ada" in answer["body"]
+    assert "The agent is held: ada" in answer["body"]
 
     operator(team, "resume", "--all", "--by", "ada")
     team.until(sleeper, State.COMPLETED)
@@ -166,9 +168,11 @@ def test_a_start_that_waits_is_told_of_and_can_be_stopped(team: Squad) -> None:
     idle = completes("Nothing to do.")
     stopped, anew, kept = (team.give("docs", title, idle) for title in ("No", "Yet", "Yes"))
     for task in (stopped, anew, kept):
-        team.until_comment(task, "Not started yet: ada paused all agents")
+        team.until_comment(task, "The agent has not started yet: ada paused all agents")
     team.comment(kept, "/squadron status")
-    team.until_comment(kept, "**`docs`**: Waits to start: ada paused all agents of octo/demo")
+    team.until_comment(
+        kept, "**`docs`**: The agent waits to start: ada paused all agents of octo/demo"
+    )
     for task in (stopped, anew):
         team.comment(task, "/squadron stop")
         team.until_comment(task, "`docs` had not begun: it waited to start")
@@ -316,7 +320,7 @@ def test_what_was_asked_for_meanwhile_starts_afterwards_once_and_as_it_was_asked
     for task in (again, withdrawn):
         team.github.does("maria", "POST", f"{task.path}/assignees", us)
     for task in (opened, again, withdrawn):
-        team.until_comment(task, "Not started yet: ada paused all agents")
+        team.until_comment(task, "The agent has not started yet: ada paused all agents")
     words = team.github.sees(opened.path)["body"].replace("As it was.", "As it is now.")
     team.github.does("maria", "PATCH", opened.path, {"body": words})
     team.github.does("maria", "DELETE", f"{withdrawn.path}/assignees", us)

@@ -101,11 +101,11 @@ def test_a_budget_bounds_what_it_is_about_and_nothing_else(team: Squad, scope: s
     if scope == "issue":
         second = first.by("two")
         team.label(second, "squadron:two")
-        said = team.until_comment(first, "[squadron:two] Not started yet")
+        said = team.until_comment(first, "[squadron:two] The agent has not started yet")
         assert team.agents(second) == []
     else:
         second = a_start("Second", by)
-        said = refused(team, second, "Not started yet")
+        said = refused(team, second, "not started yet")
     assert f"the budget `{key}" in said
     assert f"($1.00 {window}) has $0.40 left" in said
     until_runs(team, a_start("Another", "maria", "octo/scopes"))
@@ -140,10 +140,10 @@ def test_a_members_start_waits_for_the_budget_of_the_team_and_goes_on_when_it_re
     account = account_of(budget, "carl", task.number, "octo/core")
     books.spend_all(account, AgentId("octo/teams", 9_999, "one", 1))
     team.label(task, "squadron:one", by="carl")
-    text = refused(team, task, "Not started yet")
+    text = refused(team, task, "not started yet")
     assert account.renews_at is not None
     assert "the budget `team:octo/teams:octo/core` ($1.00 a month) has $0.00 left" in text
-    assert f"may need up to $0.60. It renews at {account.renews_at:%Y-%m-%d %H:%M}" in text
+    assert f"may need up to $0.60. The budget renews at {account.renews_at:%Y-%m-%d %H:%M}" in text
     stranger = team.give("one", "Of nobody's team", completes("No."), repository="octo/teams")
     team.until(stranger, State.COMPLETED)
     team.reconciles(2)
@@ -169,9 +169,9 @@ def test_a_start_that_two_budgets_count_waits_until_both_have_enough(
         account = account_of(budget, "maria", task.number)
         books.spend_all(account, AgentId("octo/pair", 9_999, account.key[:4], 1))
     team.label(task, "squadron:one")
-    text = refused(team, task, "Not started yet")
+    text = refused(team, task, "not started yet")
     assert f"the budget `issue:octo/pair#{task.number}` ($1.00 in all) has $0.00 left" in text
-    assert "It never renews." in text, "of two that are empty the last to renew is named"
+    assert "The budget never renews." in text, "of two that are empty the last to renew is named"
 
     day = account_of(per_day, "maria", task.number)
     if books.balance_of(day).actual_nanousd:  # unless midnight has just gone by
@@ -202,7 +202,7 @@ def test_peers_16_a_successor_gets_no_fresh_money_where_the_budget_is_spent(
     for by in ("maria", "ada"):
         team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:one")
         team.label(task, "squadron:one", by=by)
-        said = team.until_comment(task, "[squadron:one] Not started yet")
+        said = team.until_comment(task, "[squadron:one] The agent has not started yet")
         assert f"the budget `issue:octo/scopes#{task.number}` ($1.00 in all) has $0.00 left" in said
         team.settle()
     assert team.agents(task) == [first]

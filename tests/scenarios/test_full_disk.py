@@ -81,7 +81,7 @@ def test_nothing_begins_while_there_is_no_room_and_it_is_said(team: Squad) -> No
     team.service.start()
     task = team.give("docs", "Waits for room", completes("Done."))
     team.until_comment(
-        task, "Queued: it waits for room. Squadron's disk has less than 1,048,576 MiB free"
+        task, "The agent waits for room: Squadron's disk has less than 1,048,576 MiB free"
     )
     team.settle()
     team.reconciles(2)

@@ -41,14 +41,14 @@ def is_handed_over(team: Squad, task: Task) -> None:
     assert agent.pull_request is not None
     [check, *_] = team.checks(task)
     assert check["head_sha"] == agent.sha
-    assert "could not be pushed" not in team.until_comment(task, f"#{agent.pull_request}")
+    assert "could not push the last work" not in team.until_comment(task, f"#{agent.pull_request}")
 
 
 def test_who_cannot_clone_waits_in_the_queue_and_then_works(team: Squad) -> None:
     with away(team, f"/{REPOSITORY}.git/"):
         task = team.give("fixer", "The answer is wrong", *FIXES)
         agent = team.until(task, State.QUEUED, Waits.GIT)
-        team.until_comment(task, "Queued: it waits for GitHub.")
+        team.until_comment(task, "The agent waits for GitHub:")
 
         def times() -> int:
             return sum(isinstance(each, HeldUp) for each in team.registry.log(agent.id))
@@ -80,7 +80,7 @@ def test_what_git_did_not_take_is_pushed_when_it_answers(team: Squad) -> None:
     with away(team, f"/{REPOSITORY}.git/git-receive-pack$"):
         team.go("later")
         is_asleep_without(team, task, before)
-        team.until_comment(task, "could not be pushed")
+        team.until_comment(task, "could not push the last work")
         [check, *_] = team.checks(task)
         assert (check["status"], check["head_sha"]) == ("in_progress", before)
     is_handed_over(team, task)

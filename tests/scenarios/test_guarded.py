@@ -59,7 +59,7 @@ def test_an_agent_with_an_impossible_row_is_listed_and_holds_nobody_up(team: Squ
     steps = [runs("echo 1 > a.txt"), runs("echo 2 > b.txt"), completes("Done.")]
     broken = team.give("short", "Breaks", *steps)
     agent = team.until(broken, State.PAUSED, Waits.RAISE).id
-    team.until_comment(broken, "[squadron:short] Paused: ")
+    team.until_comment(broken, "[squadron:short] The agent is paused: ")
     team.settle()
     team.reconciles(1)
     team.tolerates("not reconciled: ValueError")
@@ -89,7 +89,7 @@ def test_a_delivery_that_nobody_can_handle_is_listed_and_holds_no_other_up(team:
     steps = [runs("echo 1 > a.txt"), runs("echo 2 > b.txt"), completes("Done.")]
     broken = team.give("short", "Breaks anew", *steps)
     agent = team.until(broken, State.PAUSED, Waits.RAISE).id
-    team.until_comment(broken, "[squadron:short] Paused: ")
+    team.until_comment(broken, "[squadron:short] The agent is paused: ")
     team.settle()
     for words in ("not reconciled: ", "not handled", "delivery given up: ValueError"):
         team.tolerates(words)

@@ -84,11 +84,11 @@ def paused(team: Squad, task: Task) -> tuple[Agent, Hold]:
     agent = team.until(task, State.PAUSED, Waits.RAISE)
     hold = team.registry.counters(agent.id).hold
     assert hold is not None
-    team.until_comment(task, f"[squadron:{task.role}] Paused: {hold.reason}")
-    check = team.until_titled(task, f"Paused: {hold.reason}")
+    team.until_comment(task, f"[squadron:{task.role}] The agent is paused: {hold.reason}")
+    check = team.until_titled(task, f"The agent is paused: {hold.reason}")
     assert (check["conclusion"], check["output"]["title"]) == (
         "action_required",
-        f"Paused: {hold.reason}",
+        f"The agent is paused: {hold.reason}",
     )
     assert len(team.comments(task)) == 1
     assert not team.github.escalations(task.repository, task.number)
@@ -213,7 +213,7 @@ def test_request_increase_asks_with_the_evidence_and_a_raise_lets_it_go_on(team:
     )
     agent, hold = paused(team, task)
     assert hold.asks
-    comment = team.until_call(task, "**It asks for 3 tool calls more.**")
+    comment = team.until_call(task, "**The agent asks for 3 tool calls more.**")
     assert "Since the work began:" in comment
     assert "- Changes on the branch: 1 file, +1 −1 lines." in comment
     assert "- Test runs: 2, of which 0 passed." in comment
@@ -295,7 +295,7 @@ def test_money_asks_before_the_call_that_may_cost_too_much(team: Squad) -> None:
     agent, hold = paused(team, task)
     assert hold.limit == "max_cost_usd" and 0 < hold.observed < 0.24
     assert "of $0.24 spent, and the next model call may cost $0." in hold.reason
-    comment = team.until_call(task, "**It asks for $0.24 more.**")
+    comment = team.until_call(task, "**The agent asks for $0.24 more.**")
     assert "`/squadron raise max_cost_usd +AMOUNT spender` grants as much as you say" in comment
     table = team.until_comment(task, "[what it asks of you](")
     assert "| `max_cost_usd` | $0." in table and "| $0.24 | USD |" in table
@@ -380,7 +380,7 @@ def test_the_agent_itself_asks_early_by_its_tool(team: Squad) -> None:
     )
     agent, hold = paused(team, task)
     assert (hold.amount, hold.asks, hold.observed, hold.maximum) == (30, True, 1, 10)
-    comment = team.until_call(task, "**It asks for 30 tool calls more.**")
+    comment = team.until_call(task, "**The agent asks for 30 tool calls more.**")
     assert "> Half of 40 files are migrated." in comment
     assert "@octo" not in comment and "<!-- see" not in comment, "others' words are defused"
     assert "\n/squadron raise max_tool_calls +2 early\n" in comment, "as far as the ceiling allows"
@@ -426,7 +426,7 @@ def test_nothing_is_raised_above_the_ceiling(team: Squad) -> None:
     assert refused.status_code == 409 and "held by `max_tool_calls`" in refused.json()["detail"]
 
     words = answer_to(team, task, tells(team, task, "/squadron raise max_tool_calls +100"))
-    assert "`max_tool_calls` was raised by 2 tool calls only, to 12 tool calls" in words
+    assert "Squadron raised `max_tool_calls` by 2 tool calls only, to 12 tool calls" in words
     stopped = team.until_escalated(task)
     assert stopped.trip is not None
     assert (stopped.trip.limit, stopped.trip.observed, stopped.trip.maximum) == (

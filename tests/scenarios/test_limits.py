@@ -74,7 +74,7 @@ def handed_over_to_a_human(team: Squad, task: Task) -> tuple[Agent, str]:
     assert agent.trip is not None
     [check, *_] = team.checks(task)
     assert (check["conclusion"], check["head_sha"]) == ("failure", agent.sha)
-    assert agent.trip.reason in check["output"]["summary"]
+    assert agent.trip.reason in check["output"]["title"]
     [comment] = team.comments(task)
     assert f"[squadron:{task.role}] ⚠️ Circuit breaker: {agent.trip.reason}" in comment["body"]
     [issue] = team.github.escalations(task.repository, task.number)
@@ -239,7 +239,9 @@ def test_peers_08_a_review_that_is_waited_for_too_long_ends_without_noise(team: 
     number = until(lambda: team.agent(task).pull_request, "its pull request is noted")
     assert team.github.sees(f"/repos/octo/demo/pulls/{number}")["state"] == "open"
     team.until_check(task, "neutral")
-    team.until_comment(task, f"[squadron:reviewed] Completed with #{number}.")
+    team.until_comment(
+        task, f"[squadron:reviewed] The agent is done; its pull request is #{number}."
+    )
     assert len(team.comments(task)) == 1
     assert team.github.escalations("octo/demo", task.number) == []
 
@@ -470,7 +472,8 @@ def test_peers_19_a_stopped_agent_gets_no_new_budget_from_any_words_or_label(tea
         team.comment(task, words)
     team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:caller")
     team.label(task, "squadron:caller")
-    team.until_logged("not started: its escalation issue is still open", issue=task.number)
+    why = "not started: the needs-human issue of the agent before is still open"
+    team.until_logged(why, issue=task.number)
     team.settle()
     assert team.agents(task) == [first], "the old row is as it was"
     assert team.registry.log(first.id) == used

@@ -312,10 +312,10 @@ def test_a_second_agent_waits_until_the_first_has_returned_what_it_did_not_need(
     )
     running = until_runs(team, first)
     second = team.give("feat-dev", "Second", completes("Nothing."), repository="octo/shop")
-    text = refused(team, second, "Not started yet")
+    text = refused(team, second, "not started yet")
     midnight = running.created_at.astimezone(UTC) + timedelta(days=1)
     assert "the budget `role:octo/shop:feat-dev` ($20.00 a day) has $8.00 left" in text
-    assert f"may need up to $12.00. It renews at {midnight:%Y-%m-%d} 00:00 UTC" in text
+    assert f"may need up to $12.00. The budget renews at {midnight:%Y-%m-%d} 00:00 UTC" in text
     other = team.give("small", "Other role", completes("Nothing."), repository="octo/shop")
     team.until(other, State.COMPLETED)
     team.label(second, "squadron:feat-dev")  # again; and then several passes go by
@@ -374,7 +374,7 @@ def test_a_role_without_a_limit_of_its_own_gets_a_dollar_of_a_budget(team: Squad
     agent = until_runs(team, task)
     assert in_json(team, agent.id)["limits"]["max_cost_usd"]["maximum"] == 1
     second = team.give("lazy", "More", completes("Nothing."), repository="octo/shop")
-    text = refused(team, second, "Not started yet")
+    text = refused(team, second, "not started yet")
     assert "`role:octo/shop:lazy` ($1.50 a week) has $0.50 left" in text
     team.go("lazy")
     team.until(second, State.COMPLETED)
@@ -382,7 +382,7 @@ def test_a_role_without_a_limit_of_its_own_gets_a_dollar_of_a_budget(team: Squad
 
 def test_an_agent_that_needs_more_than_the_whole_budget_is_told_so(team: Squad) -> None:
     task = team.give("whale", "Swim", completes("Never."), repository="octo/shop")
-    text = refused(team, task, "Not started yet")
+    text = refused(team, task, "not started yet")
     assert "($50.00 in all) has $50.00 left, and the agent may need up to $60.00" in text
     assert "That is more than all of it: lower the role's `max_cost_usd`" in text
     team.reconciles(2)
@@ -405,7 +405,7 @@ def test_who_takes_the_label_away_or_closes_the_issue_wants_no_start_any_more(
         for title in ("Unlabelled", "Closed", "Wanted")
     )
     for task in (unlabelled, closed, wanted):
-        refused(team, task, "Not started yet")
+        refused(team, task, "not started yet")
     team.github.does("maria", "DELETE", f"{unlabelled.path}/labels/squadron%3Afeat-dev")
     team.close(closed)
     team.go("long")
@@ -542,7 +542,7 @@ def test_what_was_spent_beyond_the_reservation_is_recorded_and_told(
     answer = team.until_comment(task, f"squadron:answer:{said.rpartition('/')[2]} ")
     assert "The budget `role:octo/shop:cacher` has $0.00 left" in answer
     second = team.give("cacher", "Nothing left", completes("Never."), repository="octo/shop")
-    refused(team, second, "It never renews.")
+    refused(team, second, "The budget never renews.")
     team.close(task)
     team.until(task, State.CANCELLED)
     team.reconciles()

@@ -52,7 +52,7 @@ def test_a_handing_over_comes_through_exactly_once(team: Squad) -> None:
     """It meets all the faults, one after the other: last the one after which the pull request is
     there."""
     task = begin(team, HANDED_OVER, "docs", "handing over")
-    team.until_comment(task, "Working.")
+    team.until_comment(task, "The agent works.")
     for what in FAULTS.values():
         team.github.orders("faults", {**what, "method": "POST", "path": PULLS, "count": 1})
     team.go("handing over")
@@ -66,7 +66,7 @@ def test_a_handing_over_comes_through_exactly_once(team: Squad) -> None:
 def test_a_missing_permission_is_named_until_it_is_granted(team: Squad) -> None:
     """Which one, and where to grant it; all else is told meanwhile."""
     task = begin(team, "demo", signal="permission")
-    team.until_comment(task, "Working.")
+    team.until_comment(task, "The agent works.")
     team.github.orders("permissions", {"withheld": ["checks"]})
     team.go("permission")
     agent = team.until_escalated(task)
@@ -85,7 +85,7 @@ def test_a_suspended_installation_stops_its_agents_until_it_goes_on(team: Squad)
     """No webhook tells of it; nothing is lost, and nothing is escalated."""
     team.tolerates("delivery given up")
     task = begin(team, "demo", "docs", "suspended")
-    team.until_comment(task, "Working.")
+    team.until_comment(task, "The agent works.")
     work = team.workspace(team.agent(task).id) / "work.txt"
     until(work.exists, "it has begun", failing=team.check_alive)
     team.github.orders("installation", {"action": "suspend", "silently": True})
@@ -128,7 +128,7 @@ def test_a_repository_that_is_taken_out_stops_its_agents_until_it_is_back(
     working = team.until(task, State.ACTIVE)
     work = team.workspace(working.id) / "work.txt"
     until(work.exists, "it has begun", failing=team.check_alive)
-    team.until_comment(task, "Working.")
+    team.until_comment(task, "The agent works.")
     out = {"repository": "octo/out", "silently": silently}
     team.github.orders("installed", {**out, "installed": False})
     agent = team.until(task, State.SLEEPING, Waits.ACCESS)

@@ -186,7 +186,7 @@ def stories(team: Squad) -> Mapping[str, Story]:
         begun[name] = Story(task, AgentId(task.repository, task.number, "caller", 1))
     for name, story in begun.items():
         if not name.startswith(LOCKED):
-            team.until_comment(story.task, "Working.")
+            team.until_comment(story.task, "The agent works.")
     for name, fault in PASSING.items():
         for effect in EFFECTS:
             strike(team, name, effect, fault)

@@ -72,7 +72,7 @@ def until_all_done(team: Squad, agent: Agent) -> None:
 def test_a_pull_request_that_is_refused_comes_when_the_permission_is_granted(team: Squad) -> None:
     work = writes("work.txt", "made"), commits("Work"), waits_for(team.signal("go"))
     task = team.give("maker", "Makes", *work, completes("Made."), repository=MAKER)
-    team.until_comment(task, "Working.")
+    team.until_comment(task, "The agent works.")
     strike(team, MAKER, f"^/repos/{MAKER}/pulls$")
     team.go("go")
     agent = team.until(task, State.SLEEPING, Waits.REVIEW)

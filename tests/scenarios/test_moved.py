@@ -44,7 +44,7 @@ def begin(team: Squad, place: str, role: str, signal: str, *last: Step) -> Task:
     wait = waits_for(team.signal(signal))
     steps = (writes("work.txt", place), commits("Work"), wait, *last)
     task = team.give(role, place, *steps, repository=place)
-    team.until_comment(task, "Working.")
+    team.until_comment(task, "The agent works.")
     return task
 
 
@@ -107,7 +107,7 @@ def test_a_brake_holds_where_a_repository_without_agents_is_now(
     assert done.returncode == 0, done
     move(team, Task(name, 0, "docs"), f"{name}-now", silently=silently)
     task = team.give("docs", "Held", completes("Done."), repository=f"{name}-now")
-    team.until_comment(task, f"Not started yet: ada paused all agents of {name}-now")
+    team.until_comment(task, f"The agent has not started yet: ada paused all agents of {name}-now")
     assert team.agents(task) == []
     assert team.service.commands("resume", "--repo", f"{name}-now").returncode == 0
     team.until(task, State.COMPLETED)

@@ -104,4 +104,4 @@ def test_a_closed_issue_and_an_open_escalation(team: Squad) -> None:
     team.until_escalated(stopped)
     team.github.does("maria", "DELETE", f"{stopped.path}/labels/squadron:small")
     team.label(stopped, "squadron:small")
-    until_told(team, stopped, "its escalation issue is still open")
+    until_told(team, stopped, "the needs-human issue of the agent before is still open")

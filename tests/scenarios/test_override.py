@@ -92,7 +92,7 @@ def test_a_label_that_is_removed_takes_the_work_away(team: Squad) -> None:
     task = team.give("docs", "Never mind", *works(team, "label"))
     at_work(team, task, "label")
     team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:docs")
-    why = f"Cancelled: maria removed `squadron:docs` from #{task.number}."
+    why = f"The agent is cancelled: maria removed `squadron:docs` from #{task.number}."
     is_taken_away(team, task, "label", why)
 
 
@@ -114,7 +114,9 @@ def test_peers_20_who_is_assigned_in_place_of_the_bot_has_the_work(team: Squad) 
     at_work(team, task, "mine")
     unassigns(team, task, BOT)
     assigns(team, task, "maria")
-    is_taken_away(team, task, "mine", f"Cancelled: #{task.number} was assigned to maria instead.")
+    is_taken_away(
+        team, task, "mine", f"The agent is cancelled: #{task.number} was assigned to maria instead."
+    )
 
 
 def test_who_takes_the_place_of_a_bot_that_was_assigned_later_has_the_work(team: Squad) -> None:
@@ -127,7 +129,12 @@ def test_who_takes_the_place_of_a_bot_that_was_assigned_later_has_the_work(team:
     team.settle()
     assert team.agent(task).state is State.ACTIVE
     assigns(team, task, "maria")
-    is_taken_away(team, task, "later", f"Cancelled: #{task.number} was assigned to maria instead.")
+    is_taken_away(
+        team,
+        task,
+        "later",
+        f"The agent is cancelled: #{task.number} was assigned to maria instead.",
+    )
 
 
 def test_a_label_takes_the_work_away_that_a_command_has_started_anew(team: Squad) -> None:
@@ -139,7 +146,7 @@ def test_a_label_takes_the_work_away_that_a_command_has_started_anew(team: Squad
     at_work(team, task, "anew")
     team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:short")
     is_kept(team, task, "anew")
-    told = f"Cancelled: maria removed `squadron:short` from #{task.number}."
+    told = f"The agent is cancelled: maria removed `squadron:short` from #{task.number}."
     team.until_comment(task, told)
 
 
@@ -183,7 +190,10 @@ def test_the_label_decides_whichever_asked_first(team: Squad, first: str) -> Non
     assigns(team, task, BOT)
     team.github.does("maria", "DELETE", f"{task.path}/labels/squadron:docs")
     is_taken_away(
-        team, task, name, f"Cancelled: maria removed `squadron:docs` from #{task.number}."
+        team,
+        task,
+        name,
+        f"The agent is cancelled: maria removed `squadron:docs` from #{task.number}.",
     )
 
 
@@ -194,7 +204,7 @@ def test_an_assignment_that_goes_takes_the_work_with_it_where_no_label_asks(team
     assigns(team, task, BOT)
     at_work(team, task, "lent")
     unassigns(team, task, BOT)
-    why = f"Cancelled: #{task.number} is not assigned to {BOT} any more."
+    why = f"The agent is cancelled: #{task.number} is not assigned to {BOT} any more."
     is_taken_away(team, task, "lent", why)
 
 
@@ -360,7 +370,7 @@ def test_peers_20_reconciliation_finds_what_was_taken_away_unseen(
     task = watchful.give("docs", name, *works(watchful, name))
     at_work(watchful, task, name)
     take(watchful, task)
-    is_taken_away(watchful, task, name, "Cancelled: ")
+    is_taken_away(watchful, task, name, "The agent is cancelled: ")
 
 
 def test_reconciliation_asks_the_label_too_whichever_asked_first(watchful: Squad) -> None:
@@ -374,7 +384,7 @@ def test_reconciliation_asks_the_label_too_whichever_asked_first(watchful: Squad
     assert watchful.agent(task).taken_away_at is None
     watchful.github.silently("maria", "POST", f"{task.path}/assignees", {"assignees": [BOT]})
     silently(watchful, task, "labels/squadron:docs")
-    is_taken_away(watchful, task, "hands", "Cancelled: `squadron:docs` was removed")
+    is_taken_away(watchful, task, "hands", "The agent is cancelled: `squadron:docs` was removed")
 
 
 def silently(team: Squad, task: Task, what: str) -> None:

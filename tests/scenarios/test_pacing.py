@@ -62,7 +62,7 @@ def test_an_escalation_overtakes_the_queue_of_what_is_ordinary(team: Squad) -> N
     steps = (writes("work.txt", "1"), commits("Work"), waits_for(team.signal("go")), runs("more"))
     caller = team.give("caller", "Stops", *steps)
     for task in (caller, *ordinary):
-        team.until_comment(task, "Working.")
+        team.until_comment(task, "The agent works.")
     limit = {"kind": "secondary_limit", "retry_after": STOP_SECONDS, "count": 1}
     with team.github.trouble(**limit, method="PATCH", path=rf"^{HERE}/check-runs/\d+$"):
         team.go("ask")

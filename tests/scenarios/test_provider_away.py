@@ -36,7 +36,7 @@ TROUBLES: dict[str, tuple[Step | Silence, str]] = {
 }
 AWAY_SECONDS = 75
 """How long it is away is part of the story of who asks it meanwhile."""
-WAITS = "Queued: it waits for the model's provider"
+WAITS = "The agent waits for the model's provider"
 
 
 @pytest.fixture(scope="module")

@@ -162,7 +162,7 @@ def test_a_start_that_waits_for_money_counts_once_when_it_is_made(team: Squad) -
     team.label(first, "squadron:poor", by="finn")
     team.until(first, State.ACTIVE)
     second = starts(team, "finn", role="poor")
-    team.until_comment(second, "Not started yet")
+    team.until_comment(second, "not started yet")
     team.reconciles(4)
     works(team, "finn", 1)
     team.go("poor")

@@ -117,7 +117,7 @@ def test_a_provider_that_is_away_ends_nobody(team: ServedSquad, cli: Cli) -> Non
     with team.model.refusing():
         team.go("go")
         team.until(task, State.QUEUED, Waits.PROVIDER)
-        words = team.until_comment(task, "Queued: it waits for the model's provider")
+        words = team.until_comment(task, "The agent waits for the model's provider")
         assert "cannot be reached" in words
         time.sleep(AWAY_SECONDS)
         assert team.agent(task).state in (State.QUEUED, State.ACTIVE)

@@ -168,7 +168,7 @@ def test_peers_11_a_restart_leaves_the_ended_as_they_are(team: Squad) -> None:
     conclusions = ("success", "neutral", "failure", "cancelled")
     for task, conclusion in zip(tasks, conclusions, strict=True):
         team.until_check(task, conclusion)
-    ends = ("Completed", "Completed", "Circuit breaker", "Cancelled")
+    ends = ("is done", "is done", "Circuit breaker", "is cancelled")
     for task, words in zip(tasks, ends, strict=True):
         team.until_comment(task, words)
     team.settle()
@@ -240,10 +240,10 @@ def test_peers_26_what_happened_while_nobody_listened_is_found_in_one_pass(team:
     )
     assert team.repairs(2) == [], "nothing is left to repair"
     for task, words in (
-        (sleeper, "Completed"),
-        (merged, "Completed"),
-        (gone, "Cancelled"),
-        (new, "Completed"),
+        (sleeper, "The agent is done"),
+        (merged, "The agent is done"),
+        (gone, "The agent is cancelled"),
+        (new, "The agent is done"),
     ):
         team.until_comment(task, words)
         assert len(team.comments(task)) == len(team.agents(task)) == 1

@@ -166,7 +166,9 @@ def test_a_review_that_github_refuses_is_told_and_stands_in_the_comment(team: Sq
     with team.github.trouble(kind="error", method="POST", path=path, status=403):
         team.label(change.task, "squadron:pr-review")
         until_concluded(team, change, "failure")
-        body = team.until_comment(change.task, "The review could not be posted: ")
+        body = team.until_comment(
+            change.task, "The agent is done, and GitHub does not take its review: "
+        )
         assert posted(team, change) == [] and team.agent(change.task).state is State.COMPLETED
     assert "[ ] review submitted" in body and "It answers wrongly." in body
     assert "- `answer`, line 1: 43 is meant." in body

@@ -346,7 +346,7 @@ def in_conversation(team: Squad, task: Task, limit: str, maximum: int) -> Agent:
     hold = team.registry.counters(agent.id).hold
     assert hold is not None
     assert (hold.limit, hold.observed, hold.maximum) == (limit, maximum, maximum)
-    assert f"Paused: {hold.reason}" in told(team, task, limit)
+    assert f"The agent is paused: {hold.reason}" in told(team, task, limit)
     assert not team.github.escalations(task.repository, task.number)
     assert logged(team, agent, "AGENT_PAUSED", limit)["maximum"] == maximum
     return agent

@@ -200,7 +200,7 @@ def test_github_hears_of_a_sub_agent_only_through_its_parent(team: Squad) -> Non
     [child] = children(team, agent.id)
     assert child.state is State.ESCALATED
     team.until_check(task, "success")
-    team.until_comment(task, "Completed")
+    team.until_comment(task, "The agent is done")
     assert team.registry.effects(child.id) == {}
     assert len(team.comments(task)) == 1
     assert team.github.escalations("octo/demo", task.number) == []

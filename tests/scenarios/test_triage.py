@@ -115,7 +115,7 @@ def test_the_button_of_an_agent_at_work_stops_it(team: Squad) -> None:
     presses(team, task, "stop")
     agent = team.until(task, State.CANCELLED)
     team.until_check(task, "cancelled")
-    team.until_comment(task, "Cancelled: maria stopped it by the button of its check.")
+    team.until_comment(task, "The agent is cancelled: maria stopped it by the button of its check.")
     until(lambda: buttons(team, task) == [], "nothing is left to press")
     assert answers(team, task) == [], "the progress comment says enough"
     [end] = [event for event in team.registry.log(agent.id) if isinstance(event, Finished)]
@@ -173,7 +173,7 @@ def test_an_edited_comment_runs_only_what_is_new_in_it(team: Squad) -> None:
     task = team.give("docs", "Edited", wait, completes("Done."))
     team.until(task, State.ACTIVE)
     comment = tells(team, task, "/squadron status")
-    answer = until_answered(team, task, "**`docs`**: Working.")
+    answer = until_answered(team, task, "**`docs`**: The agent works.")
     edits(team, comment, "A word more.\n\n/squadron status\n/squadron frobnicate")
     answer = until_answered(team, task, "`/squadron frobnicate` was not understood")
     assert answer.count("**`docs`**") == 1, "the status was asked for once"
@@ -236,7 +236,7 @@ def test_an_edit_that_no_webhook_told_of_is_heard_once(team: Squad) -> None:
     task = team.give("docs", "Unheard edit", is_blocked("Which?"), completes("None."))
     agent = team.until(task, State.SLEEPING, Waits.ANSWER)
     comment = tells(team, task, "/squadron status")
-    until_answered(team, task, "Waiting for an answer on this issue.")
+    until_answered(team, task, "The agent waits for an answer on this issue")
     body = {"body": "/squadron status\n/squadron wake"}
     team.github.silently("maria", "PATCH", comment, body)
     team.until(task, State.COMPLETED)
@@ -310,7 +310,7 @@ def test_the_issue_has_everything_to_decide(team: Squad) -> None:
         "git switch --create",
         "<summary>Commits</summary>",
         f"`squadron session export {agent.id}`",
-        "`/squadron retry short raise max_tool_calls +1` gives it 1 tool call more",
+        "`/squadron retry short raise max_tool_calls +1` gives that agent 1 tool call more",
     ):
         assert words in body, words
 

@@ -124,7 +124,7 @@ def test_peers_09_a_protected_branch_is_named_and_the_work_stays_on_disk(team: S
     team.github.orders("protect", {"repository": "octo/demo", "branch": task.branch})
     team.go("protected")
     team.until(task, State.SLEEPING, Waits.REVIEW)
-    assert "protected" in team.until_comment(task, "could not be pushed").lower()
+    assert "protected" in team.until_comment(task, "could not push the last work").lower()
     assert (team.workspace(agent.id) / "mine.txt").read_text() == "mine\n"
     clone = team.github.clone("octo/demo")
     assert "mine.txt" not in git("ls-tree", "-r", f"origin/{task.branch}", cwd=clone)
@@ -198,14 +198,14 @@ def test_an_effect_that_github_refuses_for_good_is_shown_and_the_others_are_ther
         runs("one too many"),
         repository=f"octo/{FORBIDDEN}",
     )
-    team.until_comment(task, "Working.")
+    team.until_comment(task, "The agent works.")
     never = {"kind": "error", "status": 403, "method": "POST|PATCH"}
     place = rf"^/repos/octo/{FORBIDDEN}/issues/(\d+/comments|comments/\d+)$"
     with team.github.trouble(**never, path=place):
         team.go("forbidden")
         agent = team.until_escalated(task)
         [comment] = team.comments(task)
-        assert "Working." in comment["body"], "it could not be edited any more"
+        assert "The agent works." in comment["body"], "it could not be edited any more"
         assert [check["conclusion"] for check in team.checks(task)] == ["failure"]
         effects = team.registry.effects(agent.id)
         refused = [name for name, one in effects.items() if one.state is EffectState.REFUSED]

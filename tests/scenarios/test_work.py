@@ -43,7 +43,7 @@ def test_a_bug_is_fixed_handed_over_and_merged(team: Squad) -> None:
         completes("area() multiplies its sides now."),
     ).by("bug-fix")
     team.label(task, "bug")
-    team.until_comment(task, "Working.")  # behind the check on the empty commit
+    team.until_comment(task, "The agent works.")  # behind the check on the empty commit
     team.go("multiply")
     agent = team.until_handed_over(task)
 
@@ -63,7 +63,7 @@ def test_a_bug_is_fixed_handed_over_and_merged(team: Squad) -> None:
     assert pull["merged"] and f"Fixes #{task.number}" in pull["body"]
     assert pull["head"]["sha"] == done.sha == agent.sha
     assert team.github.sees(task.path)["state"] == "closed"
-    team.until_comment(task, "Completed with")
+    team.until_comment(task, "The agent is done: ")
     [comment] = team.comments(task)
     assert comment["created_at"] <= comment["updated_at"]
     assert "area() multiplies its sides now." in comment["body"]
@@ -77,7 +77,7 @@ def test_nothing_to_change_completes_without_a_pull_request(team: Squad) -> None
     agent = team.until(task, State.COMPLETED)
     assert agent.pull_request is None
     team.until_check(task, "success")
-    assert "nothing was left to change" in team.until_comment(task, "All is well.")
+    assert "it found nothing to change" in team.until_comment(task, "All is well.")
 
 
 @pytest.mark.full
@@ -264,5 +264,5 @@ def test_peers_20_closing_the_issue_takes_the_work_away_and_keeps_it(team: Squad
     assert check["head_sha"] == agent.sha
     file = f"/repos/octo/demo/contents/half.txt?ref={agent.sha}"
     assert team.github.sees(file)["name"] == "half.txt", "the work is kept"
-    team.until_comment(task, "Cancelled")
+    team.until_comment(task, "The agent is cancelled")
     assert len(team.comments(task)) == 1

@@ -213,7 +213,7 @@ def test_who_waits_for_itself_is_stopped() -> None:
         assert human["title"].endswith("stopped, blocked in circle")
         assert "The agent waits for its own issue #1." in human["body"]
         [comment] = squad.comments(task)
-        assert "Stopped: The agent waits for its own issue #1." in comment
+        assert "Squadron stopped the agent: The agent waits for its own issue #1." in comment
         assert "Circuit breaker" not in comment + human["body"], "no limit was reached"
 
 

@@ -22,7 +22,7 @@ def relabels(squad: Story, task: Task, by: str = "maria") -> None:
 
 def answer(squad: Story, task: Task) -> str:
     """The one comment of ours that says why nobody starts."""
-    [only] = [each for each in squad.comments(task) if "Not started" in each]
+    [only] = [each for each in squad.comments(task) if "not started" in each]
     return only
 
 
@@ -71,7 +71,7 @@ def test_a_label_on_a_closed_issue() -> None:
         squad.settle()
         squad.label(task, "squadron:fixer")
         squad.settle()
-        assert "Not started: the issue is closed." in answer(squad, task)
+        assert "The agent has not started: the issue is closed." in answer(squad, task)
         squad.does("maria", "PATCH", task.path, {"state": "open"})
         squad.passes(hours=2)
         assert squad.agents(task) == []
@@ -79,7 +79,7 @@ def test_a_label_on_a_closed_issue() -> None:
         squad.settle()
         assert squad.states(task) == [AT_REVIEW]
         [progress] = squad.comments(task)
-        assert "Not started" not in progress and "Handed over as" in progress
+        assert "not started" not in progress and "handed its work over as" in progress
 
 
 @pytest.mark.parametrize("how", HOWS)
@@ -91,7 +91,8 @@ def test_a_label_that_is_set_again_while_the_escalation_is_open(how: str) -> Non
         with squad.telling(how):
             relabels(squad, task)
         told = answer(squad, task)
-        assert "its escalation issue is still open" in told and f"#{human['number']}" in told
+        assert "the needs-human issue of the agent before is still open" in told
+        assert f"#{human['number']}" in told
         relabels(squad, task)
         squad.settle()
         assert "still open" in answer(squad, task), "the same comment, edited"
@@ -102,7 +103,7 @@ def test_a_label_that_is_set_again_while_the_escalation_is_open(how: str) -> Non
         relabels(squad, task)
         squad.settle()
         assert len(squad.agents(task)) == 2
-        assert [each for each in squad.comments(task) if "Not started" in each] == []
+        assert [each for each in squad.comments(task) if "not started" in each] == []
 
 
 CLOSED: Final = {"state": "closed"}
@@ -124,12 +125,12 @@ def test_what_was_put_off_and_is_refused_later_is_told_in_the_same_comment() -> 
         squad.brakes()
         task = squad.give("fixer", "The answer is wrong", *FIXES)
         [first] = squad.comments(task)
-        assert "Not started yet" in first
+        assert "not started yet" in first
         squad.lifts_the_brake()
         squad.passes(minutes=2)
         assert squad.states(task) == [AT_REVIEW]
         [progress] = squad.comments(task)
-        assert "Not started" not in progress
+        assert "not started" not in progress
 
 
 def test_a_comment_that_somebody_deleted_is_made_anew() -> None:
@@ -227,11 +228,13 @@ def test_no_more_is_started_by_a_pass_than_it_may() -> None:
             if counts[-1] == 2:
                 waiting = [task for task in tasks if not squad.agents(task)]
                 for task in waiting:
-                    assert "Not started yet: more starts were found" in answer(squad, task)
+                    assert "The agent has not started yet: more starts were found" in answer(
+                        squad, task
+                    )
         assert counts == [2, 4, 5, 5]
         for task in tasks:
             [progress] = squad.comments(task)
-            assert "Not started" not in progress, "the agent has made the comment its own"
+            assert "not started" not in progress, "the agent has made the comment its own"
 
 
 # --- the queue ---------------------------------------------------------------------------------
@@ -255,9 +258,9 @@ def test_who_waits_for_a_worker_says_where_it_stands_within_seconds() -> None:
         squad.goes_on_for(400)
         assert (squad.clock.now() - began).total_seconds() < 10
         words = [only(squad, task) for task in behind]
-        assert "Queued: it is next" in words[0]
-        assert "Queued: one agent is ahead of it." in words[1]
-        assert "Queued: 2 agents are ahead of it." in words[2]
+        assert "The agent waits for a worker; it is next" in words[0]
+        assert "The agent waits for a worker; one agent is ahead of it." in words[1]
+        assert "The agent waits for a worker; 2 agents are ahead of it." in words[2]
         (squad.directory / "go").touch()
         squad.passes(seconds=5)
         for task in (at_work, *behind):

@@ -47,7 +47,7 @@ def test_it_is_paused_and_goes_on_with_more(action: str, limit: str) -> None:
         [held] = [event for event in squad.log(agent.id) if isinstance(event, Held)]
         assert held.hold.layer is layer
         [comment] = squad.comments(task)
-        assert f"[squadron:fixer] Paused: {held.hold.reason}" in comment
+        assert f"[squadron:fixer] The agent is paused: {held.hold.reason}" in comment
         assert squad.checks(task)[0]["conclusion"] == "action_required"
         assert squad.needs_human(task) == []
         squad.passes(hours=10)

@@ -45,12 +45,12 @@ def test_a_pause_calls_who_started_it_with_the_line_to_write_and_the_deadline() 
             " calls."
         )
         assert line == (
-            "To let it go on, write this line in a comment here by **2026-03-02 12:00 UTC**"
+            "To let the agent go on, write this line in a comment here by **2026-03-02 12:00 UTC**"
             " (within 24 hours):"
         )
         assert command == "```\n/squadron resume pauser\n```"
         assert grants.startswith("That grants 1 tool call more.")
-        assert otherwise.endswith("Otherwise Squadron stops it for good then.")
+        assert otherwise.endswith("Otherwise Squadron stops the agent for good then.")
         assert squad.checks(task)[0]["conclusion"] == "action_required"
         [comment] = squad.comments(task)
         assert f"[what it asks of you]({call['html_url']})" in comment
@@ -67,7 +67,7 @@ def test_what_asks_for_an_amount_is_answered_with_that_amount() -> None:
     with story(held()) as squad:
         task = given(squad, runs("true"), *FIXES, role="wisher")
         [call] = squad.calls(task)
-        assert "**It asks for 1 tool call more.**" in call["body"]
+        assert "**The agent asks for 1 tool call more.**" in call["body"]
         assert "`/squadron raise max_tool_calls +AMOUNT wisher`" in call["body"]
 
 

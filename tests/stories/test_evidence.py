@@ -75,7 +75,9 @@ def test_what_was_seen_stands_above_what_the_agent_says(what: str) -> None:
         summary, [comment] = check["output"]["summary"], squad.comments(task)
         for text in (summary, comment):
             assert text.index("What Squadron saw:") < text.index("The agent says:\n\n> ")
-        assert check["output"]["title"].startswith("Handed over as #2; waiting for a review. Squ")
+        assert check["output"]["title"].startswith(
+            "The agent handed its work over as #2, and waits for a review. Squ"
+        )
         agent = squad.agent(task)
         seen_of_it = report(agent, squad.log(agent.id), squad.clock.now())
         shown = agent_json(seen_of_it)["evidence"]
@@ -131,7 +133,10 @@ def test_where_drafts_are_refused_it_is_an_ordinary_one_that_says_so() -> None:
         task = given(squad, *EDITS, CLAIM, *FIXES)
         path = pull(squad, task)
         assert (conclusion(squad, task), is_draft(squad, task)) == ("neutral", False)
-        assert "no draft only since this repository has none" in squad.sees(path)["body"]
+        assert (
+            "This repository has no drafts, else this pull request would be a draft."
+            in squad.sees(path)["body"]
+        )
         squad.does("maria", "POST", f"{path}/reviews", {"event": "REQUEST_CHANGES", "body": "No."})
         squad.settle()
         assert conclusion(squad, task) == "success"

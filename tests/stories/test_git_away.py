@@ -66,7 +66,7 @@ def begins_without_git(squad: Story) -> Task:
     assert (agent.state, agent.waits_for) == WAITING
     assert agent.retry_at is not None and agent.retry_at > squad.clock.now()
     [comment] = squad.comments(task)
-    assert f"Queued: it waits for GitHub. GitHub does not answer ({AWAY})" in comment
+    assert f"The agent waits for GitHub: GitHub does not answer ({AWAY})" in comment
     return task
 
 
@@ -161,14 +161,14 @@ def test_what_could_not_be_pushed_at_an_end_is_pushed_when_git_is_back(
             squad.passes(**away)
             assert squad.states(task) == [ended] and squad.agent(task).pull_request is None
             assert squad.agent(task).sha == before.sha, "GitHub has no more than that"
-            assert "could not be pushed" in squad.comments(task)[0]
+            assert "could not push the last work" in squad.comments(task)[0]
             assert "success" not in [check["conclusion"] for check in squad.checks(task)]
         squad.passes(hours=1)
         squad.passes(minutes=1)  # a comment is edited once a minute
         agent = squad.agent(task)
         assert squad.states(task) == [ended]
         assert agent.sha != before.sha
-        assert "could not be pushed" not in squad.comments(task)[0]
+        assert "could not push the last work" not in squad.comments(task)[0]
         if ended == AT_REVIEW:
             assert agent.pull_request is not None
             assert squad.checks(task)[0]["conclusion"] == "success"

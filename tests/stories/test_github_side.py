@@ -69,9 +69,9 @@ def test_the_last_word_is_told_though_it_has_to_wait() -> None:
         squad.comment(task, "Blue.")
         squad.settle()
         assert squad.states(task) == [AT_REVIEW]
-        assert "Handed over" not in squad.comments(task)[0]
+        assert "handed its work over" not in squad.comments(task)[0]
         squad.passes(minutes=2)
-        assert "Handed over" in squad.comments(task)[0]
+        assert "handed its work over" in squad.comments(task)[0]
 
 
 def test_a_second_question_is_told_at_once() -> None:
@@ -96,7 +96,7 @@ def test_a_comment_that_somebody_deleted_is_written_anew() -> None:
         squad.settle()
         squad.passes(minutes=2)
         assert squad.states(task) == [AT_REVIEW]
-        assert "Handed over" in squad.comments(task)[0]
+        assert "handed its work over" in squad.comments(task)[0]
 
 
 def test_progress_is_shown_while_it_works() -> None:

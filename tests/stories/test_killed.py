@@ -24,6 +24,6 @@ def test_work_that_is_cut_off_goes_on_and_nothing_is_said_twice(turns: int) -> N
         squad.passes(minutes=2)
         assert squad.states(task) == [(State.SLEEPING, Waits.REVIEW)]
         comments = squad.sees(f"{task.path}/comments")
-        assert len(comments) == 1 and "Handed over as #2" in comments[0]["body"]
+        assert len(comments) == 1 and "handed its work over as #2" in comments[0]["body"]
         pulls = squad.sees(f"/repos/{REPOSITORY}/pulls")
         assert [one["number"] for one in pulls] == [2]

@@ -150,11 +150,11 @@ def test_all_commands_count_also_where_the_default_branch_is_not_sound() -> None
 @pytest.mark.parametrize(
     ("cheat", "words"),
     [
-        ("deletes a test that passes", "It takes tests away: `two/test_itself.sh`."),
+        ("deletes a test that passes", "The work takes tests away: `two/test_itself.sh`."),
         ("deletes a test that passes", "Tests that ran: 2; 3 on the default branch."),
         ("skips a test that passes", "Tests skipped: 1; 0 on the default branch."),
         ("skips one and adds one", "Tests skipped: 1; 0 on the default branch."),
-        ("puts another in its place", "It takes tests away: `two/test_itself.sh`."),
+        ("puts another in its place", "The work takes tests away: `two/test_itself.sh`."),
         ("makes the runner say yes", "Tests that ran: an unknown number; 3 on the default branch."),
     ],
 )

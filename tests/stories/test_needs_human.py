@@ -32,7 +32,7 @@ def test_title_and_first_lines_say_who_stopped_what_and_what_to_do() -> None:
         _, _, mention, head, ways, *_ = found["body"].split("\n\n")
         assert (mention, head) == ("@maria", "**What to do**")
         assert ways.startswith("1. Write `/squadron retry stopper` in a comment here")
-        assert "`/squadron retry stopper raise max_tool_calls +2` gives it 2 tool calls" in ways
+        assert "`/squadron retry stopper raise max_tool_calls +2` gives that agent 2" in ways
         assert f"git fetch origin {task.branch}" in found["body"]
         assert "| `max_tool_calls` | 2 | 2 |" in found["body"].split("<details>")[0]
         assert "`max_turns`" not in found["body"].split("<details>")[0], "far from its limit"

@@ -100,7 +100,7 @@ def test_after_an_outage_what_failed_arrives_once(team: Squad) -> None:
         assert tries(team, guid) == [("failed to connect to host", False), ("OK", True)]
     assert too_old["guid"] not in team.registry.deliveries()
     for task in tasks:
-        team.until_comment(task, "Completed")
+        team.until_comment(task, "The agent is done")
         assert len(team.agents(task)) == len(team.comments(task)) == 1
 
 

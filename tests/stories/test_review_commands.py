@@ -69,7 +69,7 @@ def test_a_review_that_is_a_command_is_obeyed_and_wakes_nobody(team: Squad, sile
     assert team.agent(task).segment == agent.segment and wakings(team, agent) == []
     reviews(team, pull, "/squadron stop", silently=silent)
     team.until(task, State.CANCELLED)
-    team.until_comment(task, "Cancelled: maria stopped it by `/squadron stop`.")
+    team.until_comment(task, "The agent is cancelled: maria stopped it by `/squadron stop`.")
 
 
 @pytest.mark.parametrize("silent", [False, True], ids=["told", "silently"])

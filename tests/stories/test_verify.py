@@ -179,7 +179,7 @@ def test_what_is_cut_off_is_found_out_anew(how: str) -> None:
         verifies(squad, task)
         squad.settle()
         [comment] = squad.comments(task)
-        assert "Its work is done; Squadron checks it in a clean checkout." in comment
+        assert "The agent has done its work; Squadron checks it in a clean checkout." in comment
         match how:
             case "killed":
                 squad.restart()

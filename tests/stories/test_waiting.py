@@ -36,7 +36,7 @@ def test_a_blocked_agent_sleeps_wakes_when_the_issue_is_closed_and_hears_the_new
         completes("Described."),
     )
     asleep = team.until(docs, State.SLEEPING, Waits.BLOCKER)
-    team.until_comment(docs, f"Sleeping until #{code.number} is closed.")
+    team.until_comment(docs, f"The agent sleeps until #{code.number} is closed.")
     assert team.processes(asleep.id) == {}
     team.merge(code)
     team.until_handed_over(docs)

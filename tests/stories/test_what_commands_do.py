@@ -60,7 +60,7 @@ def test_stop_takes_the_work_away_and_keeps_it(team: Squad) -> None:
     agent = team.until(task, State.CANCELLED)
     until(lambda: not team.processes(agent.id), "nothing of it runs")
     team.until_check(task, "cancelled")
-    team.until_comment(task, "Cancelled: maria stopped it by `/squadron stop`.")
+    team.until_comment(task, "The agent is cancelled: maria stopped it by `/squadron stop`.")
     assert answers(team, task) == [], "the progress comment says enough"
     file = f"/repos/octo/demo/contents/half.txt?ref={agent.sha}"
     assert team.github.sees(file)["name"] == "half.txt"
@@ -89,7 +89,7 @@ def test_status_and_explain_tell_and_change_nothing(team: Squad) -> None:
     team.until(task, State.ACTIVE)
     until_done(team, tells(team, task, "/squadron status"))
     [status] = answers(team, task)
-    assert "**`docs`**: Working." in status
+    assert "**`docs`**: The agent works." in status
     assert "| `max_tool_calls` |" in status
     until_done(team, tells(team, task, "/squadron explain"))
     assert f"    octo/demo#{task.number}/docs/1 is" in answers(team, task)[1]
@@ -201,7 +201,7 @@ def test_what_was_refused_is_answered_though_github_fails_after_the_next_was_obe
     until_refused(team, comment)
     team.settle()
     [answer] = answers(team, task)
-    assert "`/squadron wake` could not be obeyed when its turn came" in answer
+    assert "Squadron could not obey `/squadron wake` when its turn came" in answer
 
 
 def test_of_several_agents_one_has_to_be_named(team: Squad) -> None:

@@ -24,4 +24,4 @@ def refused(team: Squad, task: Task, words: str) -> str:
 
 def notes(team: Squad, task: Task) -> int:
     """How often it was said that no agent starts yet."""
-    return sum("Not started yet" in one["body"] for one in team.comments(task))
+    return sum("not started yet" in one["body"] for one in team.comments(task))

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import Held, Slept, ToolEnded, Waits
+from app.core.agents.events import ClosingTool, Held, Reported, Slept, ToolEnded, Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Cause, Failure, Hold, Layer, Trip
 from app.core.limits import Action, LimitName, Limits
@@ -90,8 +90,11 @@ def paused(*, action: Action = Action.PAUSE, claim: str = "", amount: float | No
     return life
 
 
-def asleep(life: Life, reason: str) -> Life:
-    """It waits for an answer."""
+def asleep(life: Life, reason: str, tool: ClosingTool | None = ClosingTool.REPORT_BLOCKED) -> Life:
+    """It waits for an answer: to a question, or since its work could not be handed over; without a
+    `tool` it has ended its turn and said nothing of the kind."""
+    if tool is not None:
+        life.happens(Reported(at=life.now, tool=tool, text=reason))
     life.happens(Slept(at=life.now, waits_for=Waits.ANSWER, blocked_by=(), reason=reason))
     return life
 

@@ -2,6 +2,14 @@
 
 from typing import Final
 
-from tests.texts import calls, comments, needs_human, pull_requests
+from tests.texts import answers, calls, comments, needs_human, pull_requests, refusals, sentences
 
-TEXTS: Final = (*comments.TEXTS, *calls.TEXTS, *pull_requests.TEXTS, *needs_human.TEXTS)
+TEXTS: Final = (
+    *refusals.TEXTS,
+    *sentences.TEXTS,
+    *comments.TEXTS,
+    *calls.TEXTS,
+    *pull_requests.TEXTS,
+    *needs_human.TEXTS,
+    *answers.TEXTS,
+)

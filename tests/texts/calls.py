@@ -5,7 +5,7 @@ from typing import Final
 
 from inline_snapshot import snapshot
 
-from app.core.agents.events import ClosingTool, Reported, Waits, Woken
+from app.core.agents.events import ClosingTool, Waits, Woken
 from app.core.agents.lifecycle import State
 from app.core.limits import Action
 from app.core.words.calls import call_comment
@@ -27,10 +27,7 @@ def _paused(life: Life) -> Report:
 
 
 def _asleep(tool: ClosingTool | None, reason: str = QUESTION) -> Report:
-    life = worked()
-    if tool is not None:
-        life.happens(Reported(at=life.now, tool=tool, text=reason))
-    return seen(State.SLEEPING, asleep(life, reason), waits_for=Waits.ANSWER)
+    return seen(State.SLEEPING, asleep(worked(), reason, tool), waits_for=Waits.ANSWER)
 
 
 def _answered() -> Report:
@@ -56,7 +53,7 @@ TEXTS: Final = (
 
 [squadron:bug-fix] @mona this agent is paused: max_tool_calls reached: 5 of 5 tool calls.
 
-To let it go on, write this line in a comment here by **2026-03-02 09:00 UTC** (within 24 hours):
+To let the agent go on, write this line in a comment here by **2026-03-02 09:00 UTC** (within 24 hours):
 
 ```
 /squadron resume bug-fix
@@ -64,7 +61,7 @@ To let it go on, write this line in a comment here by **2026-03-02 09:00 UTC** (
 
 That grants 5 tool calls more. `/squadron raise max_tool_calls +AMOUNT bug-fix` grants as much as you say. Who may start agents here may write it.
 
-A human decides how it goes on. Session, branch and work are kept. Otherwise Squadron stops it for good then; its work is kept on its branch.
+Squadron keeps session, branch and work. Otherwise Squadron stops the agent for good then; its work stays on its branch.
 
 Since the work began:
 
@@ -85,7 +82,7 @@ Since the work began:
 
 [squadron:bug-fix] @mona this agent is paused: max_tool_calls reached: 5 of 5 tool calls.
 
-To let it go on, write this line in a comment here by **2026-03-02 09:00 UTC** (within 24 hours):
+To let the agent go on, write this line in a comment here by **2026-03-02 09:00 UTC** (within 24 hours):
 
 ```
 /squadron raise max_tool_calls +20 bug-fix
@@ -93,7 +90,7 @@ To let it go on, write this line in a comment here by **2026-03-02 09:00 UTC** (
 
 That grants 20 tool calls more. `/squadron resume bug-fix` grants 5 tool calls more, and any other amount may stand behind `raise`. Who may start agents here may write it.
 
-**It asks for 20 tool calls more.** Session, branch and work are kept. Otherwise Squadron stops it for good then; its work is kept on its branch.
+**The agent asks for 20 tool calls more.** Squadron keeps session, branch and work. Otherwise Squadron stops the agent for good then; its work stays on its branch.
 
 The agent says:
 
@@ -120,7 +117,7 @@ Since the work began:
 
 > Which colour shall the button have?
 
-Answer in a comment here by **2026-03-02 09:00 UTC** (within 24 hours); one line in your own words is enough. The agent reads it and goes on. Otherwise Squadron stops it for good then; its work is kept on its branch.\
+Answer in a comment here by **2026-03-02 09:00 UTC** (within 24 hours); one line in your own words is enough. The agent reads it and goes on. Otherwise Squadron stops the agent for good then; its work stays on its branch.\
 """),
     ),
     Text(
@@ -134,7 +131,7 @@ Answer in a comment here by **2026-03-02 09:00 UTC** (within 24 hours); one line
 
 > Which colour shall the button have?
 
-Answer in a comment here by **2026-03-02 09:00 UTC** (within 2 hours); one line in your own words is enough. The agent reads it and goes on. Otherwise Squadron stops it for good then; its work is kept on its branch.\
+Answer in a comment here by **2026-03-02 09:00 UTC** (within 2 hours); one line in your own words is enough. The agent reads it and goes on. Otherwise Squadron stops the agent for good then; its work stays on its branch.\
 """),
     ),
     Text(
@@ -148,7 +145,7 @@ Answer in a comment here by **2026-03-02 09:00 UTC** (within 2 hours); one line 
 
 > I am at a loss.
 
-Answer in a comment here by **2026-03-02 09:00 UTC** (within 24 hours); one line in your own words is enough. The agent reads it and goes on. Otherwise Squadron stops it for good then; its work is kept on its branch.\
+Answer in a comment here by **2026-03-02 09:00 UTC** (within 24 hours); one line in your own words is enough. The agent reads it and goes on. Otherwise Squadron stops the agent for good then; its work stays on its branch.\
 """),
     ),
     Text(
@@ -162,13 +159,13 @@ Answer in a comment here by **2026-03-02 09:00 UTC** (within 24 hours); one line
 
 > GitHub refuses the pull request of `squadron/bug-fix/issue-12`: 422, not enough history.
 
-To let it try once more, when what is in the way is gone, write this line in a comment here by **2026-03-02 09:00 UTC** (within 24 hours):
+To let the agent try once more, when what is in the way is gone, write this line in a comment here by **2026-03-02 09:00 UTC** (within 24 hours):
 
 ```
 /squadron wake bug-fix
 ```
 
-Or say in your own words what it shall do. Otherwise Squadron stops it for good then; its work is kept on its branch.\
+Or say in your own words what the agent shall do. Otherwise Squadron stops the agent for good then; its work stays on its branch.\
 """),
     ),
     Text(
@@ -178,7 +175,7 @@ Or say in your own words what it shall do. Otherwise Squadron stops it for good 
         snapshot("""\
 <!-- squadron:call:octo/demo#12/bug-fix/1:2026-03-01T09:00:00.000+00:00 -->
 
-[squadron:bug-fix] This agent waited for an answer:
+[squadron:bug-fix] This agent waited for an answer to its question:
 
 > Which colour shall the button have?
 

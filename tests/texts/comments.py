@@ -82,7 +82,7 @@ TEXTS: Final = (
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] Queued: 2 agents are ahead of it.
+[squadron:bug-fix] The agent waits for a worker; 2 agents are ahead of it.
 
 - [ ] workspace ready
 - [ ] at work (0 tool calls)
@@ -115,7 +115,7 @@ Branch: `squadron/bug-fix/issue-12` (not created yet).
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] Working.
+[squadron:bug-fix] The agent works.
 
 - [x] workspace ready
 - [x] at work (1 tool call)
@@ -148,7 +148,7 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] Paused: max_tool_calls reached: 5 of 5 tool calls. See [what it asks of you](https://github.com/octo/demo/issues/12#issuecomment-7).
+[squadron:bug-fix] The agent is paused: max_tool_calls reached: 5 of 5 tool calls. See [what it asks of you](https://github.com/octo/demo/issues/12#issuecomment-7).
 
 - [x] workspace ready
 - [x] at work (3 tool calls)
@@ -189,7 +189,7 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] Waiting for an answer on this issue. Which colour? See [what it asks of you](https://github.com/octo/demo/issues/12#issuecomment-7).
+[squadron:bug-fix] The agent waits for an answer on this issue: Which colour? See [what it asks of you](https://github.com/octo/demo/issues/12#issuecomment-7).
 
 - [x] workspace ready
 - [x] at work (3 tool calls)
@@ -230,7 +230,7 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] Sleeping until #3 and #4 are closed.
+[squadron:bug-fix] The agent sleeps until #3 and #4 are closed.
 
 - [x] workspace ready
 - [x] at work (3 tool calls)
@@ -271,7 +271,7 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] Handed over as #9; waiting for a review.
+[squadron:bug-fix] The agent handed its work over as #9, and waits for a review.
 
 - [x] workspace ready
 - [x] at work (3 tool calls)
@@ -322,7 +322,7 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] Handed over as #9; waiting for a review.
+[squadron:bug-fix] The agent handed its work over as #9, and waits for a review.
 
 - [x] workspace ready
 - [x] at work (3 tool calls)
@@ -373,7 +373,7 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] Completed with #9.
+[squadron:bug-fix] The agent is done: #9 was merged.
 
 - [x] workspace ready
 - [x] at work (3 tool calls)
@@ -392,7 +392,7 @@ The agent says:
 
 > Login works again.
 
-Its branch `squadron/bug-fix/issue-12` is deleted.
+The branch `squadron/bug-fix/issue-12` is deleted.
 
 <details><summary>Test runs</summary>
 
@@ -424,13 +424,13 @@ Its branch `squadron/bug-fix/issue-12` is deleted.
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/reviewer/1:comment -->
 
-[squadron:reviewer] Completed: the review is written.
+[squadron:reviewer] The agent is done: it has written its review.
 
 - [ ] workspace ready
 - [ ] at work (0 tool calls)
 - [x] review submitted
 
-Reads #12 at `aaaaaaaaaaaa`. It changes nothing.
+The agent reads #12 at `aaaaaaaaaaaa`, and changes nothing.
 
 <details><summary>Limits</summary>
 
@@ -454,7 +454,7 @@ Reads #12 at `aaaaaaaaaaaa`. It changes nothing.
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] Cancelled: mona c\u200blosed #12.
+[squadron:bug-fix] The agent is cancelled: mona c\u200blosed #12.
 
 - [x] workspace ready
 - [x] at work (3 tool calls)
@@ -499,9 +499,7 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.
         "It works",
         lambda: _check(_working()),
         snapshot("""\
-Working.
-
-Working.
+The agent works.
 
 | limit | used | maximum | unit |
 | --- | ---: | ---: | --- |
@@ -519,11 +517,9 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.\
         "A limit pauses it",
         lambda: _check(_paused()),
         snapshot("""\
-Paused: max_tool_calls reached: 5 of 5 tool calls.
+The agent is paused: max_tool_calls reached: 5 of 5 tool calls.
 
-Paused: max_tool_calls reached: 5 of 5 tool calls.
-
-To let it go on, write this line in a comment on #12 by 2026-03-02 09:00 UTC:
+To let the agent go on, write this line in a comment on #12 by 2026-03-02 09:00 UTC:
 
 ```
 /squadron resume bug-fix
@@ -531,7 +527,7 @@ To let it go on, write this line in a comment on #12 by 2026-03-02 09:00 UTC:
 
 That grants 5 tool calls more. `/squadron raise max_tool_calls +AMOUNT bug-fix` grants as much as you say. Who may start agents here may write it.
 
-A human decides how it goes on. Session, branch and work are kept. Otherwise Squadron stops it for good then (`max_sleep_duration`); nothing runs until then, and no other time counts.
+Squadron keeps session, branch and work. Otherwise Squadron stops the agent for good then (`max_sleep_duration`); the agent does nothing until then, and no other time counts.
 
 Since the work began:
 
@@ -558,9 +554,7 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.\
         "Its work is handed over, and its tests failed",
         lambda: _check(_handed_over(Outcome.FAILED)),
         snapshot("""\
-Handed over as #9; waiting for a review. Squadron saw tests fail after the last edit.
-
-Handed over as #9; waiting for a review.
+The agent handed its work over as #9, and waits for a review. Squadron saw tests fail after the last edit.
 
 What Squadron saw:
 

@@ -57,7 +57,7 @@ TEXTS: Final = (
 
 **What to do**
 
-1. Write `/squadron retry bug-fix` in a comment here, and a fresh agent goes on. `/squadron retry bug-fix raise max_tool_calls +5` gives it 5 tool calls more than its role has.
+1. Write `/squadron retry bug-fix` in a comment here, and a fresh agent goes on. `/squadron retry bug-fix raise max_tool_calls +5` gives that agent 5 tool calls more than its role has.
 2. Or go on yourself:
 
    ```sh
@@ -70,7 +70,7 @@ TEXTS: Final = (
 
 **What happened**
 
-mona started the agent `bug-fix` on #12 (label squadron:bug-fix). Squadron stopped it at 2026-03-01 09:00 UTC: max_tool_calls reached: 5 of 5 tool calls.
+mona started the agent `bug-fix` on #12 (label squadron:bug-fix). Squadron stopped the agent at 2026-03-01 09:00 UTC: max_tool_calls reached: 5 of 5 tool calls.
 
 The agent says:
 
@@ -150,7 +150,7 @@ Where to look: issue #12, pull request #9, [check](https://github.com/octo/demo/
 
 **What happened**
 
-mona started the agent `bug-fix` on #12 (label squadron:bug-fix). Squadron stopped it at 2026-03-01 09:00 UTC: `make install` ended with 2: no rule to make it.
+mona started the agent `bug-fix` on #12 (label squadron:bug-fix). Squadron stopped the agent at 2026-03-01 09:00 UTC: `make install` ended with 2: no rule to make it.
 
 The agent left no summary.
 
@@ -188,16 +188,16 @@ Where to look: issue #12.
 
 **What to do**
 
-1. Write `/squadron retry reviewer` in a comment here, and a fresh agent reviews it. `/squadron retry reviewer raise max_tool_calls +5` gives it 5 tool calls more than its role has.
+1. Write `/squadron retry reviewer` in a comment here, and a fresh agent reviews it. `/squadron retry reviewer raise max_tool_calls +5` gives that agent 5 tool calls more than its role has.
 2. Or review #12 yourself, and close this issue.
 
 **What happened**
 
-mona started the agent `reviewer` on #12 (label squadron:bug-fix). Squadron stopped it at 2026-03-01 09:00 UTC: max_tool_calls reached: 5 of 5 tool calls.
+mona started the agent `reviewer` on #12 (label squadron:bug-fix). Squadron stopped the agent at 2026-03-01 09:00 UTC: max_tool_calls reached: 5 of 5 tool calls.
 
 The agent left no summary.
 
-Reads #12 at `cccccccccccc`. It changes nothing.
+The agent reads #12 at `cccccccccccc`, and changes nothing.
 
 Where to look: pull request #12, [check](https://github.com/octo/demo/runs/8).
 
@@ -265,7 +265,7 @@ The agent `bug-fix` of #12 wanted to open an issue, and Squadron did not let it:
 
 [squadron:bug-fix] ⚠️ Circuit breaker: max_tool_calls reached: 5 of 5 tool calls.
 
-To go on, write `/squadron retry bug-fix` in a comment here, and a fresh agent goes on. `/squadron retry bug-fix raise max_tool_calls +5` gives it 5 tool calls more than its role has. All ways on, and what happened: [the needs-human issue](https://github.com/octo/demo/issues/13).
+To go on, write `/squadron retry bug-fix` in a comment here, and a fresh agent goes on. `/squadron retry bug-fix raise max_tool_calls +5` gives that agent 5 tool calls more than its role has. All ways on, and what happened: [the needs-human issue](https://github.com/octo/demo/issues/13).
 
 What Squadron saw:
 
@@ -310,7 +310,7 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
         snapshot("""\
 <!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
 
-[squadron:bug-fix] ⚠️ Stopped: `make install` ended with 2: no rule to make it.
+[squadron:bug-fix] ⚠️ Squadron stopped the agent: `make install` ended with 2: no rule to make it.
 
 To go on, write `/squadron retry bug-fix` in a comment here, and a fresh agent works on it.
 

@@ -121,7 +121,7 @@ What Squadron saw:
 - Tests passed: **no**.
 - Changes: 1 file, +2 −3 lines.
 
-Squadron saw tests fail after the last edit. So this pull request is no draft only since this repository has none.
+Squadron saw tests fail after the last edit. This repository has no drafts, else this pull request would be a draft.
 <!-- /squadron:evidence -->
 
 The agent says:

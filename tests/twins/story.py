@@ -362,9 +362,10 @@ class Story(People):
         assert agent.stop is not None
         check, *_ = self.checks(task)
         assert (check["conclusion"], check["head_sha"]) == ("failure", agent.sha)
-        assert agent.stop.reason in check["output"]["summary"]
+        said = check["output"]
+        assert agent.stop.reason in f"{said['title']}\n{said['summary']}"
         [comment] = self.comments(task)
-        what = "Circuit breaker" if agent.trip is not None else "Stopped"
+        what = "Circuit breaker" if agent.trip is not None else "Squadron stopped the agent"
         assert f"[squadron:{task.role}] ⚠️ {what}: {agent.stop.reason}" in comment
         [issue] = self.needs_human(task)
         by = f": stopped by {agent.trip.limit}" if agent.trip is not None else ": stopped, "

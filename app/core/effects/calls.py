@@ -65,6 +65,10 @@ class Called:
     """How many there were, without reminders."""
 
 
+DONE: Final = (ClosingTool.REPORT_COMPLETE, ClosingTool.SUBMIT_REVIEW)
+"""With what an agent says that its work is done: it then waits since that was not handed over."""
+
+
 class Telling(Enum):
     """What is to be done about a call."""
 

@@ -90,5 +90,5 @@ def _complete(
         return Sleep(Waits.REVIEW, "handed over", summary=summary)
     is_empty = kept.sha is not None and (kept.is_away or (kept.is_pushed and not kept.problem))
     if not is_empty:
-        return Sleep(Waits.ANSWER, f"Done, but {kept.problem}", summary=summary)
+        return Sleep(Waits.ANSWER, kept.problem, summary=summary)
     return Finish(summary, summary, segment_ended="nothing to change")

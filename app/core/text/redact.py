@@ -1,5 +1,7 @@
-"""Takes secrets out of text before it leaves the process or is stored."""
+"""Takes out of text what must not leave the process or be stored: secrets, and where on the disk
+this installation keeps its files."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Final, TypeVar, cast
@@ -19,18 +21,34 @@ class Redactor:
     def __init__(self, known: Iterable[str] = ()) -> None:
         kept = tuple(known)
         self._sources: list[Callable[[], Iterable[str]]] = [lambda: kept]
+        self._places: re.Pattern[str] | None = None
+
+    def hiding(self, data_directory: str) -> "Redactor":
+        """One that knows the same secrets, now and later, and shows no place on the disk either.
+
+        A file in an agent's workspace is named by its path in there, any other one below
+        `$SQUADRON_DATA_DIR`: whoever runs Squadron knows where that is, and nobody else has to.
+        """
+        other = Redactor()
+        other._sources = self._sources
+        other._places = re.compile(
+            rf"(?<![\w.-]){re.escape(data_directory)}"
+            r"(?:(?P<clone>/agents/[\w.~-]+/workspace)(?:(?P<inside>/(?=[\w.@~-]))|(?![\w.~-])/?)"
+            r"|(?![\w-]))"
+        )
+        return other
 
     def learn(self, source: Callable[[], Iterable[str]]) -> None:
         """Ask there as well, each time: some secrets come and go."""
         self._sources.append(source)
 
     def __call__(self, text: str, most: int | None = None) -> str:
-        """The text with `MASK` in place of every secret, `most` characters of it."""
-        return redact(text, self._known(), most)
+        """The text with `MASK` in place of every secret, at most `most` characters of it."""
+        return redact(self._placeless(text), self._known(), most)
 
     def tail(self, text: str, most: int) -> str:
-        """The last `most` characters of the text, redacted."""
-        return redact_tail(text, most, self._known())
+        """At most the last `most` characters of the text, redacted."""
+        return redact_tail(self._placeless(text), most, self._known())
 
     def within(self, value: Value) -> Value:
         """The same value with all of its texts redacted, those of dataclasses, lists and mappings
@@ -55,8 +73,19 @@ class Redactor:
         """What a file holds that must not leave, told apart and not to be shown."""
         return found_in(content, self._known())
 
+    def _placeless(self, text: str) -> str:
+        if self._places is None:
+            return text
+        return self._places.sub(_place_words, text)
+
     def _known(self) -> tuple[str, ...]:
         return tuple(secret for source in self._sources for secret in source())
+
+
+def _place_words(place: re.Match[str]) -> str:
+    if place["inside"]:
+        return ""
+    return "." if place["clone"] else "$SQUADRON_DATA_DIR"
 
 
 def redact(text: str, known: Iterable[str] = (), most: int | None = None) -> str:

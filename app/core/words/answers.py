@@ -22,8 +22,8 @@ def interrupted_words(line: str) -> str:
     """A command that was refused, when nobody knows any more why."""
     shown = in_one_line(cut(line, MOST_SHOWN_CHARACTERS)).replace("`", "'")
     return (
-        f"`{shown}` could not be obeyed when its turn came, and Squadron was interrupted before it"
-        " could say why. Nothing was changed by it."
+        f"Squadron could not obey `{shown}` when its turn came, and was interrupted before it could"
+        " say why. Nothing was changed by that line."
     )
 
 
@@ -41,8 +41,8 @@ def not_ended_words(agent: Agent) -> str:
     """A fresh agent starts only where none works."""
     if agent.state is State.STOPPING:
         return (
-            f"`{agent.id.role}` is being stopped, and its work is still being kept."
-            " Nothing was changed: say it again when it has ended."
+            f"`{agent.id.role}` stops, and Squadron still keeps its work."
+            " Nothing was changed: say it again when the agent has ended."
         )
     return f"`{agent.id.role}` has not ended, it is {agent.state.lower()}. Nothing was changed."
 
@@ -64,7 +64,7 @@ def help_words() -> str:
 
 def never_begins_words(role: str) -> str:
     """A start that waited was taken back."""
-    return f"`{role}` had not begun: it waited to start, and does not start any more."
+    return f"`{role}` had not begun: the agent waited to start, and does not start any more."
 
 
 def status_words(
@@ -78,7 +78,9 @@ def status_words(
         f"**`{report.agent.id.role}`**: {sentence}\n\n{limits_table(report)}"
         for report, sentence in zip(reports, sentences, strict=True)
     ]
-    parts += [f"**`{role}`**: Waits to start: {why}." for role, why in sorted(waiting.items())]
+    parts += [
+        f"**`{role}`**: The agent waits to start: {why}." for role, why in sorted(waiting.items())
+    ]
     return cut("\n\n".join(parts), MOST_TEXT // 2)
 
 

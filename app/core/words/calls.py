@@ -6,14 +6,13 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.agents.events import ClosingTool, Held, Slept
-from app.core.effects.calls import Call, call_marker, called_people
+from app.core.effects.calls import DONE, Call, call_marker, called_people
 from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, quoted
 from app.core.words.evidence import claim_section
 from app.core.words.pauses import end_of_wait, progress_lines, ways_on, wish_words
 from app.core.words.report import Report
 
 MOST_QUESTION_CHARACTERS: Final = 5_000
-_DONE: Final = (ClosingTool.REPORT_COMPLETE, ClosingTool.SUBMIT_REVIEW)
 _LONG: Final = timedelta(hours=1)
 
 
@@ -32,8 +31,8 @@ def _open(report: Report, call: Call, said_at: datetime) -> Iterator[str]:
     again = f"reminder, it has waited since {instant(call.event.at)}: " if is_reminder else ""
     end = end_of_wait(agent)
     deadline = f"by **{instant(end)}** ({_within(end - said_at)})"
-    kept = "; its work is kept on its branch" if report.has_work else ""
-    otherwise = f"Otherwise Squadron stops it for good then{kept}."
+    kept = "; its work stays on its branch" if report.has_work else ""
+    otherwise = f"Otherwise Squadron stops the agent for good then{kept}."
     head = f"[squadron:{agent.id.role}] {people}{again}"
     match call.event:
         case Held():
@@ -50,11 +49,12 @@ def _open(report: Report, call: Call, said_at: datetime) -> Iterator[str]:
 
 
 def _how_to_answer(report: Report, call: Call, deadline: str) -> str:
-    if call.reported in _DONE:
+    if call.reported in DONE:
         wake = f"/squadron wake {report.agent.id.role}"
         return (
-            "To let it try once more, when what is in the way is gone, write this line in a comment"
-            f" here {deadline}:\n\n```\n{wake}\n```\n\nOr say in your own words what it shall do."
+            "To let the agent try once more, when what is in the way is gone, write this line in a"
+            f" comment here {deadline}:\n\n```\n{wake}\n```\n\nOr say in your own words"
+            " what the agent shall do."
         )
     return (
         f"Answer in a comment here {deadline}; one line in your own words is enough. The agent"
@@ -75,6 +75,18 @@ def _asks_words(call: Call) -> str:
             )
 
 
+def _asked_words(call: Call) -> str:
+    match call.reported:
+        case ClosingTool.REPORT_BLOCKED:
+            return "This agent waited for an answer to its question:"
+        case ClosingTool.REPORT_COMPLETE | ClosingTool.SUBMIT_REVIEW:
+            return "This agent had done its work, and Squadron could not hand it over:"
+        case None:
+            return (
+                "This agent had stopped without a question or a report. These were its last words:"
+            )
+
+
 def _over(report: Report, call: Call) -> Iterator[str]:
     role = report.agent.id.role
     since = f"Since {instant(call.ended.at)} nobody" if call.ended else "Nobody"
@@ -82,7 +94,7 @@ def _over(report: Report, call: Call) -> Iterator[str]:
         case Held(hold=hold):
             yield f"[squadron:{role}] This agent was paused: {in_one_line(hold.reason)}"
         case Slept(reason=reason):
-            yield f"[squadron:{role}] This agent waited for an answer:"
+            yield f"[squadron:{role}] {_asked_words(call)}"
             yield quoted(cut(reason, MOST_QUESTION_CHARACTERS))
     yield f"{since} has to answer any more."
 

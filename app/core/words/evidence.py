@@ -52,7 +52,7 @@ def fewer_tests_sentences(saw: Evidence) -> list[str]:
     """What was tested on the default branch and may not be any more."""
     words, verified = [], saw.verified
     if saw.deleted_tests:
-        words.append(f"It takes tests away: {_paths(saw.deleted_tests)}.")
+        words.append(f"The work takes tests away: {_paths(saw.deleted_tests)}.")
     if verified is not None and verified.base is not None:
         tests, base = verified.tests, verified.base
         if saw.has_fewer_tests:
@@ -68,12 +68,12 @@ def _verified_sentence(verified: Verified | None) -> str:
         return "Squadron has not checked this commit in a clean checkout."
     match verified.sound:
         case Known.YES:
-            return "Squadron checked it in a clean checkout, and it is sound."
+            return "Squadron checked the work in a clean checkout, and it is sound."
         case Known.NO:
-            return f"Squadron checked it in a clean checkout: {in_one_line(verified.why)}"
+            return f"Squadron checked the work in a clean checkout: {in_one_line(verified.why)}"
         case Known.UNKNOWN:
             why = in_one_line(cut(verified.why, MOST_WHY_CHARACTERS))
-            return f"Squadron could not check it in a clean checkout. {why}"
+            return f"Squadron could not check the work in a clean checkout. {why}"
 
 
 def _verified_line(report: Report, saw: Evidence) -> str:
@@ -111,18 +111,18 @@ def work_sentence(report: Report) -> str:
     agent, kept = report.agent, report.kept
     if agent.assignment.kind is RoleKind.REVIEW:
         at = f" at `{_short(agent.sha)}`" if agent.sha is not None else ""
-        return f"Reads #{agent.id.issue}{at}. It changes nothing."
+        return f"The agent reads #{agent.id.issue}{at}, and changes nothing."
     if kept is not None and not kept.pushed and kept.problem:  # else there was nothing to push
         return (
-            f"Branch: `{agent.branch}`. **The last work could not be pushed:**"
+            f"Branch: `{agent.branch}`. **Squadron could not push the last work:**"
             f" {in_one_line(kept.problem)}"
-            f" It is kept on Squadron's disk; the branch is at `{_short(agent.sha)}`."
+            f" Squadron keeps it on its disk; the branch is at `{_short(agent.sha)}`."
         )
     if agent.sha is None:
         return f"Branch: `{agent.branch}` (not created yet)."
     problem = f" {in_one_line(kept.problem)}" if kept is not None and kept.problem else ""
     if report.is_branch_deleted:
-        return f"Its branch `{agent.branch}` is deleted.{problem}"
+        return f"The branch `{agent.branch}` is deleted.{problem}"
     if agent.state is not State.ESCALATED:
         return f"Branch: `{agent.branch}` at `{_short(agent.sha)}`.{problem}"
     if not report.has_work:

@@ -11,6 +11,7 @@ from app.core.agents.events import HeldUp, Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.queueing import QueuePlace
 from app.core.breaker.raises import worth
+from app.core.effects.calls import DONE
 from app.core.effects.review import unposted
 from app.core.effects.triage import proposal_lines
 from app.core.effects.wanted import marker
@@ -37,7 +38,7 @@ def state_sentence(report: Report) -> str:
     agent = report.agent
     match agent.state:
         case State.STOPPING:
-            return "Stopping: it is cancelled as soon as its work is kept."
+            return "Squadron keeps the agent's work, and then cancels the agent."
         case State.QUEUED if report.brake is not None:
             return held_words(report.brake)
         case State.QUEUED if report.held_up is not None:
@@ -45,68 +46,82 @@ def state_sentence(report: Report) -> str:
         case State.QUEUED:
             return _queue_sentence(report.queue)
         case State.ACTIVE if report.is_being_verified:
-            return "Its work is done; Squadron checks it in a clean checkout."
+            return "The agent has done its work; Squadron checks it in a clean checkout."
         case State.ACTIVE:
-            return "Working."
+            return "The agent works."
         case State.PAUSED if report.hold is not None:
-            return f"Paused: {in_one_line(report.hold.reason)}"
+            return f"The agent is paused: {in_one_line(report.hold.reason)}"
         case State.PAUSED:
-            return "Paused: a human is asked."
+            return "The agent is paused, and a human decides how it goes on."
         case State.SLEEPING:
             return _sleep_sentence(agent, report)
         case State.COMPLETED if report.review_refused:
-            return f"The review could not be posted: {in_one_line(cut(report.review_refused, 500))}"
+            why = in_one_line(cut(report.review_refused, 500))
+            return f"The agent is done, and GitHub does not take its review: {why}"
         case State.COMPLETED if agent.assignment.kind is RoleKind.REVIEW:
-            return "Completed: the review is written."
+            return "The agent is done: it has written its review."
+        case State.COMPLETED if agent.pull_request is not None and report.is_merged:
+            return f"The agent is done: #{agent.pull_request} was merged."
         case State.COMPLETED if agent.pull_request is not None:
-            return f"Completed with #{agent.pull_request}."
+            return f"The agent is done; its pull request is #{agent.pull_request}."
         case State.COMPLETED:
-            return "Completed: nothing was left to change."
+            return "The agent is done: it found nothing to change."
         case State.CANCELLED:
-            why = report.finished.why if report.finished else "a human took the work away."
-            return f"Cancelled: {in_one_line(why)}"
+            why = report.finished.why if report.finished else "somebody took the work away."
+            return f"The agent is cancelled: {in_one_line(why)}"
         case State.ESCALATED:
             reason = agent.stop.reason if agent.stop else "a human decides."
-            return f"Stopped: {in_one_line(reason)}"
+            return f"Squadron stopped the agent: {in_one_line(reason)}"
 
 
 def _queue_sentence(queue: QueuePlace | None) -> str:
     if queue is None:
-        return "Queued: it waits for a worker."
+        return "The agent waits for a worker."
     match queue.place - 1:
         case 0:
-            return "Queued: it is next as soon as a worker has room."
+            return "The agent waits for a worker; it is next."
         case 1:
-            return "Queued: one agent is ahead of it."
+            return "The agent waits for a worker; one agent is ahead of it."
         case ahead:
-            return f"Queued: {ahead} agents are ahead of it."
+            return f"The agent waits for a worker; {ahead} agents are ahead of it."
 
 
 def _held_up_sentence(told: HeldUp) -> str:
     if told.waits_for is Waits.PROVIDER:
-        return f"Queued: it waits for the model's provider: {told.why}"
+        return f"The agent waits for the model's provider: {told.why}"
     if told.waits_for is Waits.GIT:
-        return f"Queued: it waits for GitHub. {told.why}"
-    return f"Queued: it waits for room. {told.why}"
+        return f"The agent waits for GitHub: {told.why}"
+    return f"The agent waits for room: {told.why}"
 
 
 def _sleep_sentence(agent: Agent, report: Report) -> str:
     match agent.waits_for:
         case Waits.BLOCKER:
             blockers = [f"#{number}" for number in agent.blocked_by]
-            return (
-                f"Sleeping until {listed(blockers)} {'is' if len(blockers) == 1 else 'are'} closed."
-            )
+            are = "is" if len(blockers) == 1 else "are"
+            return f"The agent sleeps until {listed(blockers)} {are} closed."
         case Waits.REVIEW if agent.pull_request is None:
-            return "The work is done; its pull request is not open yet."
+            return "The agent has done its work; its pull request is not open yet."
         case Waits.REVIEW:
-            return f"Handed over as #{agent.pull_request}; waiting for a review."
+            return (
+                f"The agent handed its work over as #{agent.pull_request}, and waits for a review."
+            )
         case Waits.ACCESS:
-            reason = report.slept.reason if report.slept else ""
-            return f"Waiting for access. {in_one_line(cut(reason, 500))}".rstrip()
+            return _ended_by("The agent waits until Squadron has access again", report)
+        case _ if report.calls and report.calls[-1].reported is None:
+            return _ended_by(
+                "The agent stopped without a question or a report. Its last words", report
+            )
+        case _ if report.calls and report.calls[-1].reported in DONE:
+            return _ended_by("The agent is done, and Squadron cannot hand its work over", report)
         case _:
-            reason = report.slept.reason if report.slept else ""
-            return f"Waiting for an answer on this issue. {in_one_line(cut(reason, 500))}".rstrip()
+            return _ended_by("The agent waits for an answer on this issue", report)
+
+
+def _ended_by(words: str, report: Report) -> str:
+    """The words, and why it sleeps, if that is known."""
+    reason = in_one_line(cut(report.slept.reason, 500)) if report.slept else ""
+    return f"{words}: {reason}" if reason else f"{words}."
 
 
 def progress_comment(report: Report) -> str:
@@ -114,7 +129,7 @@ def progress_comment(report: Report) -> str:
     agent = report.agent
     parts = [marker(agent.id, EffectName.COMMENT)]
     if agent.state is State.ESCALATED and agent.stop is not None:
-        what = "Circuit breaker" if agent.trip is not None else "Stopped"
+        what = "Circuit breaker" if agent.trip is not None else "Squadron stopped the agent"
         parts += [
             f"[squadron:{agent.id.role}] ⚠️ {what}: {in_one_line(agent.stop.reason)}",
             _what_to_do(report),
@@ -210,10 +225,10 @@ def check_title(report: Report) -> str:
 
 
 def check_summary(report: Report) -> str:
-    """The check's text: observed and maximum per limit, and where the work is."""
-    agent = report.agent
+    """The check's text below its title: observed and maximum per limit, and where the work is."""
+    agent, sentence = report.agent, state_sentence(report)
     parts = [
-        state_sentence(report),
+        sentence if sentence not in check_title(report) else "",
         pause_section(report),
         passed_lines(report.passed),
         limits_table(report),
@@ -233,8 +248,9 @@ def pull_request_evidence(report: Report, *, has_drafts: bool) -> str:
     """The part of a pull request's text that is kept up to date: what Squadron saw of the work."""
     parts = [evidence_section(report)]
     if is_to_be_doubted(report):
-        kind = "a draft" if has_drafts else "no draft only since this repository has none"
-        parts.append(f"{tests_sentence(report)} So this pull request is {kind}.")
+        so = "So" if has_drafts else "This repository has no drafts, else"
+        verb = "is" if has_drafts else "would be"
+        parts.append(f"{tests_sentence(report)} {so} this pull request {verb} a draft.")
     shown = "\n\n".join(part for part in parts if part)
     return f"{EVIDENCE_BEGINS}\n{shown}\n{EVIDENCE_ENDS}"
 
@@ -264,6 +280,6 @@ def cannot_start(role: str, problems: Sequence[ConfigProblem], why: str) -> str:
     # It reads files: of the operator's settings, of money and of grants it knows nothing.
     same = " `squadron config check` shows the same." if problems else ""
     return (
-        f"[squadron:{role}] Cannot start: {why}\n\n{lines}{more}\n\n"
+        f"[squadron:{role}] The agent cannot start: {why}\n\n{lines}{more}\n\n"
         f"Correct this on the default branch, then set the label again.{same}"
     ).replace("\n\n\n\n", "\n\n")

@@ -111,9 +111,9 @@ def _what_happened(report: Report) -> str:
     trigger = f" ({report.trigger})" if report.trigger else ""
     who = f"{agent.started_by} started the agent `{agent.id.role}` on #{agent.id.issue}{trigger}."
     stop = agent.stop
-    how = "Nothing says why it was stopped."
+    how = "Squadron stopped it, and has no reason on record."
     if stop is not None:
-        how = f"Squadron stopped it at {instant(stop.at)}: {in_one_line(stop.reason)}"
+        how = f"Squadron stopped the agent at {instant(stop.at)}: {in_one_line(stop.reason)}"
     return f"**What happened**\n\n{who} {how}"
 
 

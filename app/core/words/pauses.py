@@ -15,7 +15,7 @@ from app.core.commands.much import MOST_TIMES
 from app.core.limits import CATALOGUE, LimitName
 from app.core.money import usd
 from app.core.rules.plan import RoleKind
-from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, quoted
+from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, listed, quoted
 from app.core.words.report import Report
 from app.core.words.tables import runs_table
 from app.testruns import Outcome
@@ -40,8 +40,8 @@ def pause_section(report: Report) -> str:
         part
         for part in (
             ways_on(report, hold, f"by {instant(end_of_wait(agent))}", f"on #{agent.id.issue}"),
-            f"{wish_words(report, hold)} Otherwise Squadron stops it for good then"
-            " (`max_sleep_duration`); nothing runs until then, and no other time counts.",
+            f"{wish_words(report, hold)} Otherwise Squadron stops the agent for good then"
+            " (`max_sleep_duration`); the agent does nothing until then, and no other time counts.",
             f"The agent says:\n\n{quoted(hold.claim)}" if hold.claim else "",
             progress_lines(report),
         )
@@ -57,11 +57,14 @@ def end_of_wait(agent: Agent) -> datetime:
 def wish_words(report: Report, hold: Hold) -> str:
     """What a paused agent wants, and that nothing is lost."""
     if not hold.asks:
-        return "A human decides how it goes on. Session, branch and work are kept."
+        return "Squadron keeps session, branch and work."
     info = CATALOGUE[hold.limit]
     own = report.agent.assignment.limits.maximum(hold.limit)
     more = hold.amount if hold.amount is not None else own
-    return f"**It asks for {worth(info, more or 0)} more.** Session, branch and work are kept."
+    return (
+        f"**The agent asks for {worth(info, more or 0)} more.** Squadron keeps session, branch and"
+        " work."
+    )
 
 
 def progress_lines(report: Report) -> str:
@@ -123,7 +126,7 @@ def ways_on(report: Report, hold: Hold, deadline: str, where: str = "here") -> s
         else ""
     )
     return (
-        f"To let it go on, write this line in a comment {where} {deadline}:\n\n"
+        f"To let the agent go on, write this line in a comment {where} {deadline}:\n\n"
         f"```\n{first}\n```\n\n"
         f"That grants {worth(info, granted)} more. {other}{ceiling} Who may start agents here may"
         " write it."
@@ -137,7 +140,9 @@ def retry_sentence(agent: Agent, *, has_work: bool) -> str:
     work = "reviews it" if is_review else "goes on" if has_work else "works on it"
     more = _more_of_it(agent)
     raised = (
-        f" `{retry} raise {more[0]}` gives it {more[1]} more than its role has." if more else ""
+        f" `{retry} raise {more[0]}` gives that agent {more[1]} more than its role has."
+        if more
+        else ""
     )
     return f"write `{retry}` in a comment here, and a fresh agent {work}.{raised}"
 
@@ -206,8 +211,9 @@ def not_paused_words(agent: Agent) -> str:
         case State.QUEUED | State.ACTIVE:
             why = "is at work. Its limits can be raised when it pauses at one of them."
         case State.SLEEPING if agent.waits_for is Waits.BLOCKER:
-            blockers = ", ".join(f"#{number}" for number in agent.blocked_by)
-            why = f"sleeps until {blockers} is closed; it goes on by itself then."
+            blockers = listed([f"#{number}" for number in agent.blocked_by])
+            are = "is" if len(agent.blocked_by) == 1 else "are"
+            why = f"sleeps until {blockers} {are} closed; it goes on by itself then."
         case State.SLEEPING if agent.waits_for is Waits.REVIEW:
             why = f"waits for a review of #{agent.pull_request}."
         case State.SLEEPING:
@@ -219,7 +225,7 @@ def not_paused_words(agent: Agent) -> str:
         case State.PAUSED:
             why = "is just being moved on."
         case State.STOPPING:
-            why = "is being stopped, for its work was taken away."
+            why = "stops: its work was taken away."
     return f"`{role}` {why} Nothing was changed."
 
 
@@ -261,7 +267,7 @@ def unfunded_words(short: Insufficient) -> str:
     account = short.account
     assert account is not None, "an agent that people steer has no parent"
     renews = account.renews_at
-    then = f" It renews at {instant(renews)}." if renews is not None else ""
+    then = f" The budget renews at {instant(renews)}." if renews is not None else ""
     return (
         f"The budget `{account.key}` has {money(usd(short.left_nanousd))} left, and this takes"
         f" {money(usd(short.asked_nanousd))}.{then} Nothing was changed."
@@ -272,7 +278,7 @@ def capped_words(given: Grant) -> str:
     """Less was granted than was asked for."""
     info = CATALOGUE[given.limit]
     return (
-        f"`{given.limit}` was raised by {worth(info, given.amount)} only, to"
+        f"Squadron raised `{given.limit}` by {worth(info, given.amount)} only, to"
         f" {worth(info, given.maximum)}: that is its ceiling."
     )
 

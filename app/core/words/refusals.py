@@ -31,7 +31,7 @@ def rate_refused(login: str, most: int, until: datetime) -> str:
     times = "once" if most == 1 else f"{most} times"
     return (
         f"[squadron] @\u200b{login} started or steered agents {times} within an hour, which"
-        f" is the limit. Nothing more is started for them until {instant(until)}; this is said"
+        f" is the limit. Squadron starts nothing more for them until {instant(until)}, and says so"
         " once."
     )
 
@@ -45,9 +45,9 @@ def not_started_marker(role: str) -> str:
 def text_changed(role: str, asked_by: str, changed_by: str) -> str:
     """Somebody without permission edited the issue after an agent was asked for."""
     return (
-        f"[squadron:{role}] Not started: @\u200b{changed_by}, who may not start agents, has"
-        f" changed this issue after @\u200b{asked_by} asked for one. Read it again. To start an"
-        " agent on the text as it is now, take the label off and set it again."
+        f"[squadron:{role}] The agent has not started: @\u200b{changed_by}, who may not start"
+        f" agents, has changed this issue after @\u200b{asked_by} asked for one. Read the issue"
+        " again. To start an agent on the text as it is now, take the label off and set it again."
     )
 
 
@@ -59,14 +59,14 @@ def budget_refused(role: str, short: Insufficient) -> str:
     if short.asked_nanousd > account.max_nanousd:
         then = "That is more than all of it: lower the role's `max_cost_usd`, or raise the budget."
     elif account.renews_at is None:
-        then = "It never renews."
+        then = "The budget never renews."
     else:
-        then = f"It renews at {instant(account.renews_at)}."
+        then = f"The budget renews at {instant(account.renews_at)}."
     return (
-        f"[squadron:{role}] Not started yet: the budget {account_words(account)} has {left} left,"
-        f" and the agent may need up to {asked}. {then}\n\nThe agent starts by itself as soon as"
-        " there is enough, also when other agents return what they did not need. To withdraw it,"
-        " remove the label or close the issue."
+        f"[squadron:{role}] The agent has not started yet: the budget {account_words(account)} has"
+        f" {left} left, and the agent may need up to {asked}. {then}\n\nThe agent starts by itself"
+        " as soon as there is enough, also when other agents return what they did not need. To"
+        " withdraw it, remove the label or close the issue."
     )
 
 
@@ -83,7 +83,7 @@ BEFORE_THE_END: Final = "it was asked for before the last one ended"
 TAKEN_BACK: Final = "it was taken back"
 WITHDRAWN: Final = "the label or the assignment that asked for it was taken away"
 SWITCHED_OFF: Final = "the repository's configuration says `enabled: false`"
-ESCALATED_BEFORE: Final = "its escalation issue is still open"
+ESCALATED_BEFORE: Final = "the needs-human issue of the agent before is still open"
 STOPPING: Final = "the agent before it is still being stopped"
 TRIED_AGAIN: Final = "it could not start, and is tried again"
 
@@ -103,7 +103,7 @@ OLDER: Final = "the label was set before it started agents here"
 
 def not_yet(role: str, why: str) -> str:
     """A trusted start that waits, and starts by itself."""
-    return f"[squadron:{role}] Not started yet: {why}. It starts by itself."
+    return f"[squadron:{role}] The agent has not started yet: {why}. It starts by itself."
 
 
 def never(role: str, why: str, escalation: int | None) -> str:
@@ -115,7 +115,7 @@ def never(role: str, why: str, escalation: int | None) -> str:
         " again; or write `/squadron retry`.",
         OLDER: "To start an agent, take it off and set it again.",
     }
-    return f"[squadron:{role}] Not started: {why}. {then.get(why, '')}".rstrip()
+    return f"[squadron:{role}] The agent has not started: {why}. {then.get(why, '')}".rstrip()
 
 
 def taken_back_words(login: str) -> str:
@@ -175,38 +175,39 @@ def brake_words(brake: Brake) -> str:
 def held_words(braked: Braked) -> str:
     """An agent that works only after a brake was lifted."""
     return (
-        f"Held: {in_one_line(braked.why)}. Its work is kept, and it goes on by itself when that"
-        " is over."
+        f"The agent is held: {in_one_line(braked.why)}. Squadron keeps its work, and the agent goes"
+        " on by itself when that is over."
     )
 
 
 def no_room(least_mib: int) -> str:
     """No agent begins, for the disk is as good as full."""
     return (
-        f"Squadron's disk has less than {least_mib:,} MiB free (`min_free_mib`): nothing begins."
-        " Whoever runs Squadron has to make room; then it goes on by itself."
+        f"Squadron's disk has less than {least_mib:,} MiB free (`min_free_mib`): no agent begins."
+        " Whoever runs Squadron has to make room; then agents go on by themselves."
     )
 
 
 def provider_away(failure: ProviderFailure) -> str:
     """No agent of that provider works, for it does not answer."""
     return (
-        f"{in_one_line(failure.reason)}. Nothing is lost: it goes on by itself as soon as there is"
-        " an answer."
+        f"{in_one_line(failure.reason)}. Nothing is lost: the agent goes on by itself as soon as"
+        " there is an answer."
     )
 
 
 def github_away(reason: str) -> str:
     """The work cannot begin, for GitHub or its git does not answer."""
     return (
-        f"GitHub does not answer ({in_one_line(cut(reason, 500))}). Nothing is lost: it goes on by"
-        " itself as soon as there is an answer."
+        f"GitHub does not answer ({in_one_line(cut(reason, 500))}). Nothing is lost: the agent goes"
+        " on by itself as soon as there is an answer."
     )
 
 
 def paused_words(role: str, brake: Brake) -> str:
     """Somebody asked for an agent while a person has paused everything there."""
     return (
-        f"[squadron:{role}] Not started yet: {brake_words(brake)}. It starts by itself when that is"
-        " over, unless the label or the assignment that asked for it is taken away."
+        f"[squadron:{role}] The agent has not started yet: {brake_words(brake)}. It starts by"
+        " itself when that is over, unless somebody takes the label or the assignment away that"
+        " asked for it."
     )
