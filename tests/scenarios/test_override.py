@@ -73,7 +73,7 @@ def unassigns(team: Squad, task: Task, *logins: str) -> None:
 
 def is_taken_away(team: Squad, task: Task, name: str, words: str) -> None:
     is_kept(team, task, name)
-    assert words in team.until_comment(task, "Cancelled")
+    assert words in team.until_comment(task, "The agent is cancelled")
     assert len(team.comments(task)) == 1
 
 

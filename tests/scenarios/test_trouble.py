@@ -102,7 +102,9 @@ def test_peers_09_a_refused_push_is_named_and_the_work_stays_on_disk(team: Squad
     )
     agent = team.until(task, State.SLEEPING, Waits.ANSWER)
     comment = team.until_comment(task, f"their changes of `{path}` are not on the branch")
-    assert "refused.patch" in comment and "- [ ] work pushed" in comment
+    place = f"$SQUADRON_DATA_DIR/agents/{team.workspace(agent.id).parent.name}"
+    assert f"They are in {place}/refused.patch" in comment and "- [ ] work pushed" in comment
+    assert str(team.workspace(agent.id).parents[2]) not in comment, "nobody else has to know"
     assert agent.pull_request is None
     assert (team.workspace(agent.id) / path).read_text() == WORKFLOW
     [head, *_] = team.github.commits("octo/demo", task.branch)

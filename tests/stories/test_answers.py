@@ -264,7 +264,7 @@ def test_who_waits_for_a_worker_says_where_it_stands_within_seconds() -> None:
         (squad.directory / "go").touch()
         squad.passes(seconds=5)
         for task in (at_work, *behind):
-            assert "Queued" not in only(squad, task)
+            assert "waits for a worker" not in only(squad, task)
 
 
 def only(squad: Story, task: Task) -> str:
