@@ -154,7 +154,7 @@ def test_a_raise_for_one_that_is_not_paused_is_answered() -> None:
         squad.comment(task, "/squadron raise max_tool_calls +1")
         squad.settle()
         assert squad.states(task) == [ASKING]
-        assert "The agent waits for an answer" in squad.comments(task)[-1]
+        assert "waits for an answer" in squad.comments(task)[-1]
 
 
 def test_a_raise_from_before_the_pause_that_is_told_of_late_is_not_about_it() -> None:
