@@ -35,9 +35,8 @@ def paused(team: Squad) -> Task:
     steps = [runs(f"echo {number} > a{number}.txt") for number in range(9)]
     task = team.give("short", "Waits for more", *steps, completes("Done."))
     team.until(task, State.PAUSED, Waits.RAISE)
-    team.until_comment(
-        task, "[squadron:short] The agent is paused: "
-    )  # from here on nothing is added by itself
+    team.until_comment(task, "[squadron:short] The agent is paused: ")
+    # From here on nothing is added by itself.
     return task
 
 

@@ -1,9 +1,9 @@
 """What people read when an agent waits for them: what it wants, until when, and the one line to
 answer with. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from app.core.agents.events import ClosingTool, Held, Slept
 from app.core.effects.calls import DONE, Call, call_marker, called_people
@@ -43,7 +43,7 @@ def _open(report: Report, call: Call, said_at: datetime) -> Iterator[str]:
             yield claim_section(hold.claim)
             yield progress_lines(report)
         case Slept():
-            yield f"{head}{_asks_words(call)}"
+            yield f"{head}{_ASKS[call.reported].now}"
             yield quoted(cut(call.event.reason, MOST_QUESTION_CHARACTERS))
             yield f"{_how_to_answer(report, call, deadline)} {otherwise}"
 
@@ -62,29 +62,32 @@ def _how_to_answer(report: Report, call: Call, deadline: str) -> str:
     )
 
 
-def _asks_words(call: Call) -> str:
-    match call.reported:
-        case ClosingTool.REPORT_BLOCKED:
-            return "this agent asks a question, and waits for your answer:"
-        case ClosingTool.REPORT_COMPLETE | ClosingTool.SUBMIT_REVIEW:
-            return "this agent has done its work, and Squadron cannot hand it over:"
-        case None:
-            return (
-                "this agent has stopped without a question or a report, and waits for a word of"
-                " yours. These are its last words:"
-            )
+class _Asks(NamedTuple):
+    """What an agent that sleeps wants of people."""
+
+    now: str
+    then: str
+    """The same, once nobody has to answer any more."""
 
 
-def _asked_words(call: Call) -> str:
-    match call.reported:
-        case ClosingTool.REPORT_BLOCKED:
-            return "This agent waited for an answer to its question:"
-        case ClosingTool.REPORT_COMPLETE | ClosingTool.SUBMIT_REVIEW:
-            return "This agent had done its work, and Squadron could not hand it over:"
-        case None:
-            return (
-                "This agent had stopped without a question or a report. These were its last words:"
-            )
+_ASKS: Final[Mapping[ClosingTool | None, _Asks]] = {
+    ClosingTool.REPORT_BLOCKED: _Asks(
+        "this agent asks a question, and waits for your answer:",
+        "This agent waited for an answer to its question:",
+    ),
+    **dict.fromkeys(
+        DONE,
+        _Asks(
+            "this agent has done its work, and Squadron cannot hand it over:",
+            "This agent had done its work, and Squadron could not hand it over:",
+        ),
+    ),
+    None: _Asks(
+        "this agent has stopped without a question or a report, and waits for a word of yours."
+        " These are its last words:",
+        "This agent had stopped without a question or a report. These were its last words:",
+    ),
+}
 
 
 def _over(report: Report, call: Call) -> Iterator[str]:
@@ -94,7 +97,7 @@ def _over(report: Report, call: Call) -> Iterator[str]:
         case Held(hold=hold):
             yield f"[squadron:{role}] This agent was paused: {in_one_line(hold.reason)}"
         case Slept(reason=reason):
-            yield f"[squadron:{role}] {_asked_words(call)}"
+            yield f"[squadron:{role}] {_ASKS[call.reported].then}"
             yield quoted(cut(reason, MOST_QUESTION_CHARACTERS))
     yield f"{since} has to answer any more."
 

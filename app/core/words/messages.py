@@ -17,7 +17,7 @@ from app.core.effects.triage import proposal_lines
 from app.core.effects.wanted import marker
 from app.core.limits import CATALOGUE, LimitName
 from app.core.rules.plan import ConfigProblem, RoleKind
-from app.core.text.markdown import MOST_TEXT, MOST_TITLE, cut, defused, folded, in_one_line, listed
+from app.core.text.markdown import MOST_TEXT, MOST_TITLE, cut, defused, folded, in_one_line
 from app.core.words.evidence import (
     EVIDENCE_BEGINS,
     EVIDENCE_ENDS,
@@ -27,7 +27,7 @@ from app.core.words.evidence import (
     tests_sentence,
     work_sentence,
 )
-from app.core.words.pauses import passed_lines, pause_section, retry_sentence
+from app.core.words.pauses import closed_words, passed_lines, pause_section, retry_sentence
 from app.core.words.refusals import held_words
 from app.core.words.report import Report
 from app.core.words.tables import limits_table, runs_table, sub_agents_table
@@ -97,9 +97,7 @@ def _held_up_sentence(told: HeldUp) -> str:
 def _sleep_sentence(agent: Agent, report: Report) -> str:
     match agent.waits_for:
         case Waits.BLOCKER:
-            blockers = [f"#{number}" for number in agent.blocked_by]
-            are = "is" if len(blockers) == 1 else "are"
-            return f"The agent sleeps until {listed(blockers)} {are} closed."
+            return f"The agent sleeps until {closed_words(agent.blocked_by)}."
         case Waits.REVIEW if agent.pull_request is None:
             return "The agent has done its work; its pull request is not open yet."
         case Waits.REVIEW:
@@ -107,18 +105,18 @@ def _sleep_sentence(agent: Agent, report: Report) -> str:
                 f"The agent handed its work over as #{agent.pull_request}, and waits for a review."
             )
         case Waits.ACCESS:
-            return _ended_by("The agent waits until Squadron has access again", report)
+            return _with_reason("The agent waits until Squadron has access again", report)
         case _ if report.calls and report.calls[-1].reported is None:
-            return _ended_by(
+            return _with_reason(
                 "The agent stopped without a question or a report. Its last words", report
             )
         case _ if report.calls and report.calls[-1].reported in DONE:
-            return _ended_by("The agent is done, and Squadron cannot hand its work over", report)
+            return _with_reason("The agent is done, and Squadron cannot hand its work over", report)
         case _:
-            return _ended_by("The agent waits for an answer on this issue", report)
+            return _with_reason("The agent waits for an answer on this issue", report)
 
 
-def _ended_by(words: str, report: Report) -> str:
+def _with_reason(words: str, report: Report) -> str:
     """The words, and why it sleeps, if that is known."""
     reason = in_one_line(cut(report.slept.reason, 500)) if report.slept else ""
     return f"{words}: {reason}" if reason else f"{words}."

@@ -211,9 +211,8 @@ def not_paused_words(agent: Agent) -> str:
         case State.QUEUED | State.ACTIVE:
             why = "is at work. Its limits can be raised when it pauses at one of them."
         case State.SLEEPING if agent.waits_for is Waits.BLOCKER:
-            blockers = listed([f"#{number}" for number in agent.blocked_by])
-            are = "is" if len(agent.blocked_by) == 1 else "are"
-            why = f"sleeps until {blockers} {are} closed; it goes on by itself then."
+            closed = closed_words(agent.blocked_by)
+            why = f"sleeps until {closed}; it goes on by itself then."
         case State.SLEEPING if agent.waits_for is Waits.REVIEW:
             why = f"waits for a review of #{agent.pull_request}."
         case State.SLEEPING:
@@ -227,6 +226,12 @@ def not_paused_words(agent: Agent) -> str:
         case State.STOPPING:
             why = "stops: its work was taken away."
     return f"`{role}` {why} Nothing was changed."
+
+
+def closed_words(issues: Sequence[int]) -> str:
+    """`#3 and #4 are closed`."""
+    are = "is" if len(issues) == 1 else "are"
+    return f"{listed([f'#{number}' for number in issues])} {are} closed"
 
 
 def asks_back_words(limit: LimitName, amount: float, own: float) -> str:

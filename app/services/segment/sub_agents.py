@@ -114,7 +114,7 @@ class Children:
             child = await self._place.sub_agents.start(self._parent, self._gate, asked)
             end = await self._worked(child)
         except NoSubAgent as error:
-            return _failed(f"The agent has not started: {error}")
+            return _failed(f"The sub-agent has not started: {error}")
         except Superseded:
             return _failed("This segment was taken over; nothing runs any more.")
         except StoreUnavailable as error:
