@@ -112,12 +112,20 @@ from app.ports.store import (
     StoreUnavailable,
     Written,
 )
-from app.ports.workspace import Checkout, CheckoutOrder, GitAway, Workspace, WorkspaceFailed
+from app.ports.workspace import (
+    WORK_IN_PROGRESS,
+    Checkout,
+    CheckoutOrder,
+    GitAway,
+    Workspace,
+    WorkspaceFailed,
+)
 
 __all__ = [
     "CUT_OFF",
     "SEGMENT_VARIABLE",
     "WORKSPACE_INSIDE",
+    "WORK_IN_PROGRESS",
     "Alarms",
     "Annotation",
     "Blame",

@@ -2,11 +2,14 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from app.core.agents.work import KeptWork
 from app.ports.blame import Blame, PortFailed
 from app.ports.github import Repository
+
+WORK_IN_PROGRESS: Final = "Work in progress"
+"""How the message of a commit begins that only keeps what is not finished."""
 
 
 class WorkspaceFailed(PortFailed):
@@ -81,12 +84,25 @@ class Workspace(Protocol):
         """
         ...
 
-    async def fingerprint(self, directory: Path) -> str:
-        """Identify the content of the workspace, untracked files included, ignored ones not."""
+    async def note_setup(self, agent: str) -> None:
+        """Note what the setup has made in a fresh clone, before the agent begins: what is untracked
+        then is in no commit of the agent as long as it stays what it is. Raises `WorkspaceFailed`.
+        """
         ...
 
-    async def keep(self, order: CheckoutOrder, message: str) -> KeptWork:
+    async def fingerprint(self, directory: Path) -> str:
+        """Identify the content of the workspace, untracked files included, ignored ones and what
+        tools have made not."""
+        ...
+
+    async def keep(
+        self, order: CheckoutOrder, message: str, *, is_finished: bool = False
+    ) -> KeptWork:
         """Commit what is uncommitted, push the branch, read the remote's SHA back.
+
+        All commits that are pushed are the bot's. Those of finished work, which no pull request
+        shows yet, take the place of what the branch held, unless others have commits there: they
+        are the agent's, and one with that message of what the agent has not committed.
 
         Never raises for what git or GitHub refuse: that is `KeptWork.problem`.
         """

@@ -290,7 +290,7 @@ async def test_commits_and_uncommitted_work_reach_github(
     workspace: GitWorkspace, remote: GitRemote
 ) -> None:
     directory = (await workspace.prepare(ORDER)).directory
-    own = commit(directory, "fix.py", "x = 1\n", "Fix it")
+    commit(directory, "fix.py", "x = 1\n", "Fix it")
     write(directory, "tests/tést \t\n.py", "assert 1\n")
     write(directory, "noise.log", "ignored")
     (directory / "app.py").unlink()
@@ -301,7 +301,7 @@ async def test_commits_and_uncommitted_work_reach_github(
     assert kept.problem == ""
     assert kept.sha == remote.head(BRANCH)
     assert kept.commits == ("Fix it", MESSAGE)
-    assert git(remote.bare, "rev-parse", f"{BRANCH}^") == own
+    assert git(remote.bare, "rev-parse", f"{BRANCH}^") == git(directory, "rev-parse", "HEAD")
     assert git(remote.bare, "log", "-1", "--format=%an|%ce|%s", BRANCH) == (
         f"{ORDER.author_name}|{ORDER.author_email}|{MESSAGE}"
     )
@@ -354,14 +354,14 @@ async def test_work_goes_on_after_it_was_kept(workspace: GitWorkspace, remote: G
     directory = (await workspace.prepare(ORDER)).directory
     write(directory, "a.py", "a")
     first = await workspace.keep(ORDER, MESSAGE)
-    own = commit(directory, "b.py", "b", "The agent commits what was kept already")
+    commit(directory, "b.py", "b", "The agent commits what was kept already")
     write(directory, "c.py", "c")
     second = await workspace.keep(ORDER, MESSAGE)
     assert second.is_pushed
     assert {"a.py", "b.py", "c.py"} < set(remote.files(BRANCH))
     held = git(remote.bare, "rev-list", BRANCH).splitlines()
     assert first.sha in held
-    assert own in held
+    assert git(directory, "rev-parse", "HEAD") in held
 
 
 @pytest.mark.parametrize("how", ["amended", "reset", "detached", "another branch", "packed"])

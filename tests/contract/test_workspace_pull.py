@@ -96,6 +96,7 @@ async def test_what_conflicts_is_told_and_the_agent_can_resolve_it(
     kept = await workspace.keep(ORDER, MESSAGE)
     assert kept.is_pushed and not kept.diverged
     assert remote.head(BRANCH) == kept.sha and remote.show(BRANCH, "both.py") == "ours"
+    assert git(remote.bare, "merge-base", theirs, BRANCH) == theirs, "theirs stays as it is"
 
 
 async def test_a_conflict_with_the_default_branch_is_known(

@@ -8,9 +8,10 @@ from typing import Protocol
 
 import pytest
 
+from app.core.agents.events import MadeFiles
 from app.githubbox.box import Box
 from app.githubbox.git import NOTHING
-from app.ports import Workspace, WorkspaceFailed
+from app.ports import WORK_IN_PROGRESS, Workspace, WorkspaceFailed
 from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, serving, workspaces
 from tests.twins.clock import TurnedClock
 from tests.twins.git import MemoryGit
@@ -30,6 +31,10 @@ class Place(Protocol):
     async def head(self, branch: str) -> str | None: ...
 
     async def content(self, branch: str, path: str) -> str: ...
+
+    async def commits_of(self, branch: str) -> list[tuple[str, str, str]]:
+        """What it holds besides the default branch, oldest first: subjects, and whose they are by
+        author and committer."""
 
     async def opens_pull_request(self, number: int, branch: str) -> None: ...
 
@@ -56,6 +61,12 @@ class GitPlace:
 
     async def content(self, branch: str, path: str) -> str:
         return self._remote.show(branch, path) + "\n"
+
+    async def commits_of(self, branch: str) -> list[tuple[str, str, str]]:
+        shown = ("--reverse", "--topo-order", "--format=%s%x09%ae%x09%ce")
+        listed = git(self._remote.bare, "log", *shown, f"main..{branch}")
+        found = [line.split("\t") for line in listed.splitlines()]
+        return [(subject, author, committer) for subject, author, committer in found]
 
     async def opens_pull_request(self, number: int, branch: str) -> None:
         head = self._remote.head(branch)
@@ -100,6 +111,14 @@ class TwinPlace:
         head = self._git.head(branch)
         assert head is not None
         return self._git.files(head)[path].decode()
+
+    async def commits_of(self, branch: str) -> list[tuple[str, str, str]]:
+        head, main = self._git.head(branch), self._git.head("main")
+        assert head is not None and main is not None
+        return [
+            (one.message.splitlines()[0], one.author.email, one.committer.email)
+            for one in reversed(self._git.since(head, main))
+        ]
 
     async def opens_pull_request(self, number: int, branch: str) -> None:
         head = self._git.head(branch)
@@ -165,6 +184,66 @@ async def test_commits_and_what_is_not_committed_reach_github_once(place: Place)
     assert kept.diff is not None and (kept.diff.files, kept.diff.added) == (2, 3)
     assert await place.content(BRANCH, "two.txt") == "2\n2\n"
     assert await place.workspace.keep(ORDER, "Keep the work") == kept
+
+
+def of_the_bot(*subjects: str) -> list[tuple[str, str, str]]:
+    return [(subject, ORDER.author_email, ORDER.author_email) for subject in subjects]
+
+
+async def test_all_commits_are_the_bots(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "one.txt").write_text("1\n")
+    place.commits(made.directory, "One")
+    await place.workspace.keep(ORDER, f"{WORK_IN_PROGRESS} on #12")
+    (made.directory / "two.txt").write_text("2\n")
+    place.commits(made.directory, "Two")
+    await place.workspace.keep(ORDER, f"{WORK_IN_PROGRESS} on #12")
+    start = f"Start of {ORDER.agent}"
+    assert await place.commits_of(BRANCH) == of_the_bot(start, "One", "Two")
+
+
+async def test_finished_work_takes_the_place_of_what_only_kept_it(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "one.txt").write_text("half\n")
+    await place.workspace.keep(ORDER, f"{WORK_IN_PROGRESS} on #12")
+    (made.directory / "one.txt").write_text("1\n")
+    place.commits(made.directory, "One")
+    (made.directory / "two.txt").write_text("2\n")
+    await place.workspace.keep(ORDER, f"{WORK_IN_PROGRESS} on #12")
+    kept = await place.workspace.keep(ORDER, "Both\n\nFor #12.", is_finished=True)
+    assert await place.commits_of(BRANCH) == of_the_bot("One", "Both")
+    assert kept.sha == await place.head(BRANCH) and [*kept.commits] == ["One", "Both"]
+    assert await place.workspace.keep(ORDER, "Both\n\nFor #12.", is_finished=True) == kept
+    (made.directory / "two.txt").write_text("two\n")
+    await place.workspace.keep(ORDER, f"{WORK_IN_PROGRESS} on #12")
+    assert (await place.commits_of(BRANCH))[:2] == of_the_bot("One", "Both")
+
+
+async def test_what_others_pushed_is_never_replaced(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "one.txt").write_text("half\n")
+    await place.workspace.keep(ORDER, f"{WORK_IN_PROGRESS} on #12")
+    await place.pushes(BRANCH, "theirs.txt", "theirs\n")
+    (made.directory / "one.txt").write_text("1\n")
+    kept = await place.workspace.keep(ORDER, "Done", is_finished=True)
+    assert kept.is_pushed and await place.content(BRANCH, "theirs.txt") == "theirs\n"
+    subjects = [subject for subject, _, _ in await place.commits_of(BRANCH)]
+    assert {f"{WORK_IN_PROGRESS} on #12", "Change theirs.txt"} <= {*subjects}
+
+
+async def test_what_the_setup_made_is_in_no_commit_and_is_told(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "installed").mkdir()
+    (made.directory / "installed/a.txt").write_text("a\n")
+    (made.directory / "installed/b.txt").write_text("b\n")
+    await place.workspace.note_setup(ORDER.agent)
+    (made.directory / "one.txt").write_text("1\n")
+    place.commits(made.directory, "All")
+    kept = await place.workspace.keep(ORDER, "Done", is_finished=True)
+    assert [*kept.made] == [MadeFiles("installed/", 2)]
+    assert kept.diff is not None and kept.diff.files == 1
+    assert (made.directory / "installed/a.txt").exists() and kept.content is not None
+    assert await place.workspace.remove(ORDER.agent)
 
 
 async def test_who_has_done_nothing_has_no_changes(place: Place) -> None:

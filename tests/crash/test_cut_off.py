@@ -40,7 +40,9 @@ def test_a_setup_that_was_cut_off_runs_again(tmp_path: Path) -> None:
             return agent.waits_for is Waits.REVIEW and agent.pull_request is not None
 
         until(look, "the agent has handed over", within_seconds=60)
-        assert has_file(world, agent.branch, "setup.txt")
+        copied = f"{agent.assignment.task.title}.txt"
+        assert has_file(world, agent.branch, copied), "the agent had what the setup made"
+        assert not has_file(world, agent.branch, "setup.txt"), "nobody wrote that"
 
 
 def test_what_a_dead_process_left_running_ends_though_its_agent_was_cancelled_meanwhile(

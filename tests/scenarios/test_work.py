@@ -44,16 +44,17 @@ def test_a_bug_is_fixed_handed_over_and_merged(team: Squad) -> None:
     ).by("bug-fix")
     team.label(task, "bug")
     team.until_comment(task, "The agent works.")  # behind the check on the empty commit
+    begun = team.github.commits("octo/demo", task.branch)[0]["sha"]
+    empty = team.github.sees(f"/repos/octo/demo/commits/{begun}")
+    assert empty["files"] == [], "the branch begins with an empty commit of its own"
     team.go("multiply")
     agent = team.until_handed_over(task)
 
     oldest_first = team.github.commits("octo/demo", task.branch)[::-1]
-    assert [len(one["parents"]) for one in oldest_first] == [0, 1, 1]
-    empty = team.github.sees(f"/repos/octo/demo/commits/{oldest_first[1]['sha']}")
-    assert empty["files"] == [], "the branch begins with an empty commit of its own"
-    assert oldest_first[2]["commit"]["message"] == "Multiply the sides"
-    assert oldest_first[2]["commit"]["author"]["name"] == "squadron-box[bot]"
-    [superseded] = team.checks(task, oldest_first[1]["sha"])
+    assert [len(one["parents"]) for one in oldest_first] == [0, 1], "that commit is gone"
+    assert oldest_first[1]["commit"]["message"] == "Multiply the sides"
+    assert oldest_first[1]["commit"]["author"]["name"] == "squadron-box[bot]"
+    [superseded] = team.checks(task, begun)
     assert superseded["conclusion"] == "neutral"
     assert superseded["output"]["title"] == "Superseded"
 

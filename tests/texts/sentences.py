@@ -9,6 +9,7 @@ from app.core.agents.events import (
     ClosingTool,
     DiffSize,
     Known,
+    MadeFiles,
     Slept,
     Verified,
     Waits,
@@ -72,8 +73,12 @@ def _verified(
 
 
 def _withheld() -> str:
-    saw = replace(_saw(), withheld=(".github/ci.yml", "node_modules/"))
-    return _evidence(saw)
+    return _evidence(replace(_saw(), withheld=(".github/ci.yml", "CODEOWNERS")))
+
+
+def _made() -> str:
+    made = (MadeFiles(".venv/", 3_202), MadeFiles("app/__pycache__/", 1), MadeFiles(".coverage", 1))
+    return _evidence(replace(_saw(), made=made))
 
 
 def _saw() -> Evidence:
@@ -306,7 +311,22 @@ What Squadron saw:
 - Tests run after the last edit: **yes**.
 - Tests passed: **no**.
 - Changes: 1 file, +2 −3 lines.
-- Not pushed: `.github/ci.yml`, `node_modules/`.\
+- Not pushed: `.github/ci.yml`, `CODEOWNERS`.\
+"""),
+    ),
+    Text(
+        EVIDENCE,
+        "Setup, builds or tests have made files",
+        _made,
+        snapshot("""\
+Squadron saw tests fail after the last edit.
+
+What Squadron saw:
+
+- Tests run after the last edit: **yes**.
+- Tests passed: **no**.
+- Changes: 1 file, +2 −3 lines.
+- Left out, since setup, builds or tests made it: `.venv/` (3,202 files), `app/__pycache__/` (1 file), `.coverage`.\
 """),
     ),
 )

@@ -6,15 +6,17 @@ What it pushes moves the references of the box, so that GitHub tells of it.
 import asyncio
 import hashlib
 import shutil
-from dataclasses import dataclass
-from pathlib import Path
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
 
 from app.adapters.workspace import agent_directory
-from app.core.agents.events import DiffSize
+from app.core.agents.events import DiffSize, MadeFiles
 from app.githubbox.box import Box
 from app.githubbox.git import EMPTY_TREE, NOTHING, GitFailed
 from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, WorkspaceFailed
 from app.testruns import is_test_file
+from tests.twins import tidying
 from tests.twins.git import Files, MemoryGit
 from tests.twins.lives import check_alive, outside
 
@@ -31,6 +33,8 @@ class Clone:
     """Its newest commit."""
     pushed: str
     """What GitHub was seen to have."""
+    made: Files = field(default_factory=dict)
+    """What the setup left untracked."""
     told: str = ""
     """The commit of others of which the agent knows that it conflicts with its own."""
 
@@ -38,6 +42,16 @@ class Clone:
         """What is in the directory."""
         found = (each for each in sorted(self.directory.rglob("*")) if each.is_file())
         return {str(each.relative_to(self.directory)): each.read_bytes() for each in found}
+
+    def work(self) -> dict[str, bytes]:
+        """The same, without what the setup has made."""
+        return {path: held for path, held in self.files().items() if self.made.get(path) != held}
+
+    def named(self) -> tuple[MadeFiles, ...]:
+        """What was left out, by directory where there is no other file."""
+        gone, held = {*self.files()} - {*self.work()}, self.git.files(self.base)
+        names = Counter(_named(path, held) for path in gone)
+        return tuple(MadeFiles(name, files) for name, files in sorted(names.items()))
 
     def write(self, files: Files) -> None:
         """Make the directory hold just that."""
@@ -49,7 +63,7 @@ class Clone:
 
     def commit(self, message: str, name: str, email: str, *merged: str) -> None:
         """A commit of what is there, if that is new."""
-        files = self.files()
+        files = self.work()
         if merged or files != dict(self.git.files(self.head)):
             self.head = self.git.make(files, [self.head, *merged], message, name, email)
 
@@ -127,11 +141,19 @@ class TwinWorkspace:
         is_unchanged = dict(git.files(base)) == dict(git.files(head))
         return Checkout(clone.directory, base, head, is_fresh=True, is_unchanged=is_unchanged)
 
+    async def note_setup(self, agent: str) -> None:
+        self._asked(f"note_setup {agent}")
+        clone = self._clones[agent]
+        tracked = clone.git.files(clone.head)
+        clone.made = {path: held for path, held in clone.files().items() if path not in tracked}
+
     async def fingerprint(self, directory: Path) -> str:
         self._asked(f"fingerprint {directory.parent.name}")
         return _identity(self.clone_at(directory))
 
-    async def keep(self, order: CheckoutOrder, message: str) -> KeptWork:
+    async def keep(
+        self, order: CheckoutOrder, message: str, *, is_finished: bool = False
+    ) -> KeptWork:
         clone = self._clones.get(order.agent)
         if self.defect is not None:
             raise self.defect
@@ -144,12 +166,15 @@ class TwinWorkspace:
         except WorkspaceFailed as failed:
             problem = f"The work could not be kept: {failed} It stays in {clone.directory}."
             return KeptWork(sha=None, is_pushed=False, problem=problem)
-        problem, diverged, is_away = await self._publish(clone, order)
+        if not is_finished or not await self._replace(clone, order, default, message):
+            problem, diverged, is_away = await self._publish(clone, order, default)
+        else:
+            problem, diverged, is_away = "", False, False
         base = git.parted(default, clone.head)
         _, conflicts = git.merged(base, git.files(default), git.files(clone.head))
         own = [each for each in reversed(git.since(clone.head, default)) if len(each.parents) < 2]
         changed = [one for one in own if self._changes(git, one.sha, one.parents[0])]
-        holds = clone.files() == dict(git.files(clone.head))
+        holds = clone.work() == dict(git.files(clone.head))
         return KeptWork(
             sha=clone.head,
             is_pushed=not problem,
@@ -162,6 +187,7 @@ class TwinWorkspace:
             diverged=diverged,
             was_told=diverged and clone.told == git.head(order.branch),
             content=_identity(clone) if not problem and holds else None,
+            made=clone.named(),
             deleted_tests=tuple(
                 path
                 for path in sorted({*git.files(base)} - {*git.files(clone.head)})
@@ -214,7 +240,7 @@ class TwinWorkspace:
         clone = self._clones.get(agent)
         if clone is None:
             return True
-        if clone.head != clone.pushed or clone.files() != dict(clone.git.files(clone.head)):
+        if clone.head != clone.pushed or clone.work() != dict(clone.git.files(clone.head)):
             return False
         await self._delete(agent)
         return True
@@ -302,9 +328,30 @@ class TwinWorkspace:
             clone.commit(f"Merge what others pushed to {order.branch}", *who, there)
         return "\n".join([*words, "", "They are merged into your branch."])
 
-    async def _publish(self, clone: Clone, order: CheckoutOrder) -> tuple[str, bool, bool]:
+    async def _replace(
+        self, clone: Clone, order: CheckoutOrder, default: str, message: str
+    ) -> bool:
+        """Put finished work in the place of what the branch holds, where that may be."""
+        there = clone.git.head(order.branch)
+        held = there or clone.pushed
+        new = tidying.finished(clone.git, order, clone.head, held, default, message)
+        if new is None or self.away or self.keeps_nothing:
+            return False
+        try:
+            if there != new:
+                await self._push(order, new, there or NOTHING)
+        except WorkspaceFailed:
+            return False
+        clone.head = clone.pushed = new
+        return True
+
+    async def _publish(
+        self, clone: Clone, order: CheckoutOrder, default: str
+    ) -> tuple[str, bool, bool]:
         """Push the clone's commits; the problem, whether others are in the way, or git is away."""
         git, there = clone.git, clone.git.head(order.branch)
+        seen = [default, clone.pushed, *([there] if there else ())]
+        clone.head = tidying.ours(git, order, clone.head, seen)
         if there is not None and not clone.has(there):
             if git.parted(clone.head, there) == clone.head:
                 clone.head = clone.pushed = there
@@ -365,5 +412,12 @@ def _printed(path: str, status: str, patch: str | None) -> str:
     return f"{head}{patch or ''}\n"
 
 
+def _named(path: str, held: Files) -> str:
+    """The topmost directory above a path that these files are not in; itself, if there is none."""
+    parents = [f"{each}/" for each in [*PurePosixPath(path).parents][-2::-1]]
+    new = [each for each in parents if not any(one.startswith(each) for one in held)]
+    return new[0] if new else path
+
+
 def _identity(clone: Clone) -> str:
-    return hashlib.sha1(repr(sorted(clone.files().items())).encode()).hexdigest()
+    return hashlib.sha1(repr(sorted(clone.work().items())).encode()).hexdigest()

@@ -15,8 +15,10 @@ from app.adapters.workspace.commits import (
     merged_tree,
 )
 from app.adapters.workspace.dependencies import dependencies
+from app.adapters.workspace.follow import catch_up, follow
 from app.adapters.workspace.handover import Handover, Taken
 from app.adapters.workspace.host_git import HostGit
+from app.adapters.workspace.in_clone import fetch_bundle
 from app.adapters.workspace.mirror import Mirror
 from app.adapters.workspace.places import (
     Place,
@@ -28,7 +30,7 @@ from app.adapters.workspace.places import (
     mirror_path,
 )
 from app.adapters.workspace.publish import Publication
-from app.adapters.workspace.pull import fetch_bundle, pull
+from app.adapters.workspace.pull import pull
 from app.adapters.workspace.remote import Remote, TokenFor
 from app.core.text.redact import Redactor
 from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, Processes, WorkspaceFailed
@@ -95,6 +97,7 @@ class GitWorkspace:
                     place.workspace, base_sha, head_sha, is_fresh, "", files, is_unchanged
                 )
             handover = Handover(self._git, place)
+            await catch_up(handover, self._agents_processes, order)
             pulled = await pull(handover, self._agents_processes, order, head_sha)
             base_sha = await handover.known("base")
         return Checkout(place.workspace, base_sha, head_sha, is_fresh, pulled)
@@ -120,6 +123,12 @@ class GitWorkspace:
             await make_clone(self._git, mirror, place, order, base, head)
         return Checkout(place.workspace, base, head, is_fresh=True)
 
+    async def note_setup(self, agent: str) -> None:
+        """What its setup has made is no work of the agent."""
+        place = self._place(agent)
+        async with _at_work(place):
+            await Handover(self._git, place).note_setup()
+
     async def fingerprint(self, directory: Path) -> str:
         """Identify the content of a workspace. Raises `WorkspaceFailed` if it cannot be had."""
         place = Place(directory.parent)
@@ -128,7 +137,9 @@ class GitWorkspace:
         async with _at_work(place):
             return await Handover(self._git, place).fingerprint()
 
-    async def keep(self, order: CheckoutOrder, message: str) -> KeptWork:
+    async def keep(
+        self, order: CheckoutOrder, message: str, *, is_finished: bool = False
+    ) -> KeptWork:
         """Commit, push and read back; what goes wrong is in the answer's `problem`."""
         place = self._place(order.agent)
         try:
@@ -139,7 +150,9 @@ class GitWorkspace:
             async with _at_work(place):
                 handover = Handover(self._git, place)
                 taken = await handover.take(order, message)
-                return await self._hand_over(handover, mirror, order, taken, message)
+                return await self._hand_over(
+                    handover, mirror, order, taken, message, is_finished=is_finished
+                )
         except WorkspaceFailed as failure:
             problem = f"The work could not be kept: {failure} It stays in {place.workspace}."
             is_away = isinstance(failure, GitAway)
@@ -296,16 +309,21 @@ class GitWorkspace:
         order: CheckoutOrder,
         taken: Taken,
         message: str,
+        *,
+        is_finished: bool,
     ) -> KeptWork:
-        publication = Publication(handover, mirror, order, self._redact)
+        publication = Publication(handover, mirror, order, self._redact, is_finished)
         published = await publication.publish(taken.sha, message)
+        if published.tidied is not None:
+            await follow(handover, self._agents_processes, order, published.tidied)
         default = (await mirror.known_heads())[order.default_branch]
         git, directory = self._git, handover.place.handover
         base = await merge_base(git, directory, default, taken.sha)
+        shown = published.sha if published.tidied else taken.sha
         subjects = await git(
             directory,
             *("log", "--no-merges", "--full-history", f"-{MOST_COMMITS}", "--reverse"),
-            *("--format=%s", taken.sha, f"^{default}", "--", "."),
+            *("--format=%s", shown, f"^{default}", "--", "."),
         )
         diff = await diff_size(git, directory, base, published.sha)
         _, conflicts = await merged_tree(git, directory, default, published.sha)
@@ -329,4 +347,5 @@ class GitWorkspace:
             content=await handover.fingerprint() if is_there else None,
             withheld=tuple(map(self._redact, withheld[:MOST_PATHS_TOLD])),
             deleted_tests=tuple(map(self._redact, gone[:MOST_PATHS_TOLD])),
+            made=self._redact.within(taken.made[:MOST_PATHS_TOLD]),
         )

@@ -21,8 +21,11 @@ async def write_commit(
     message: str,
     tree: str,
     *parents: str,
+    dates: tuple[str, str] | None = None,
 ) -> str:
-    """Write a commit under the App's bot identity; its SHA."""
+    """Write a commit under the App's bot identity; its SHA. `dates`: when it was written and when
+    committed, as `--date=raw` has them; None: now."""
+    written, committed = (f"@{date}" for date in dates) if dates else ("", "")
     made = await git(
         git_directory,
         *("commit-tree", tree, *(word for parent in parents for word in ("-p", parent))),
@@ -32,6 +35,8 @@ async def write_commit(
             "GIT_AUTHOR_EMAIL": order.author_email,
             "GIT_COMMITTER_NAME": order.author_name,
             "GIT_COMMITTER_EMAIL": order.author_email,
+            "GIT_AUTHOR_DATE": written,
+            "GIT_COMMITTER_DATE": committed,
         },
         stdin=message.encode(),
     )

@@ -19,7 +19,8 @@ from app.ports import WorkspaceFailed
 _CHANGE: Final = re.compile(
     r":(?P<mode>\d{6}) \d{6} (?P<object>[0-9a-f]{40}) (?P<after>[0-9a-f]{40}) \S+\t(?P<path>.+)"
 )
-_NOTHING: Final = "000000"
+NOTHING: Final = "000000"
+"""The mode of what is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ async def tree_without(git: HostGit, directory: Path, sha: str, refused: dict[by
     variables = {"GIT_INDEX_FILE": str(directory / "publish.index")}
     await git(directory, "read-tree", "--reset", "-i", sha, variables=variables)
     # All are taken out first: a file may stand in the way of a directory.
-    removals = [_line(path, Entry(_NOTHING, "0" * 40)) for path in refused]
-    returns = [_line(path, each) for path, each in refused.items() if each.mode != _NOTHING]
+    removals = [_line(path, Entry(NOTHING, "0" * 40)) for path in refused]
+    returns = [_line(path, each) for path, each in refused.items() if each.mode != NOTHING]
     await git(
         directory,
         *("update-index", "--replace", "-z", "--index-info"),

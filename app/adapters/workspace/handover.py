@@ -12,23 +12,31 @@ committed is staged by the host (`stage`). Several references tell what is known
     refs/squadron/lesser   what was pushed without the changes that must not be
     refs/squadron/target   what the clone was last brought to hold of others' commits
     refs/squadron/apart    what is checked out apart from the workspace
+    refs/squadron/setup    the tree of the workspace when its setup had ended
+    refs/squadron/replaced a HEAD of the agent that others see as another commit
+    refs/squadron/instead  that commit
     refs/squadron/told     a head on GitHub that conflicts with the work, as the agent knows
 """
 
 import asyncio
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, Literal
 
 from app.adapters.workspace.agent_git import Unreadable, copy_objects, has_stash, head_of
 from app.adapters.workspace.commits import is_ancestor, tree_of, write_commit
 from app.adapters.workspace.host_git import NETWORK_SECONDS, HostGit
+from app.adapters.workspace.made import Beginning, made_by_tools, without_made
 from app.adapters.workspace.places import Place, clear_git_locks, delete_tree
 from app.adapters.workspace.stage import LeftOut, Staged, stage
+from app.core.agents.events import MadeFiles
 from app.ports import CheckoutOrder, WorkspaceFailed
 
-Known = Literal["base", "start", "kept", "pushed"]
+Known = Literal["base", "start", "kept", "pushed", "instead"]
+Maybe = Literal["lesser", "told", "setup", "replaced"]
 
 MOST_LEFT_OUT_NAMED: Final = 10
 _INCOMING: Final = "refs/heads/incoming"
@@ -44,6 +52,8 @@ class Taken:
     problems: tuple[str, ...]
     left_out: tuple[str, ...]
     """Paths of the workspace that it does not hold."""
+    made: tuple[MadeFiles, ...]
+    """The same of what nobody wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +92,7 @@ class Handover:
         said = await self.git(self.place.handover, "rev-parse", "--verify", f"refs/squadron/{name}")
         return said.strip()
 
-    async def known_if_any(self, name: Literal["lesser", "told"]) -> str | None:
+    async def known_if_any(self, name: Maybe) -> str | None:
         """The commit of one of those that there need not be."""
         ref = f"refs/squadron/{name}"
         listed = await self.git(self.place.handover, "for-each-ref", "--format=%(objectname)", ref)
@@ -117,7 +127,7 @@ class Handover:
         if sha != kept:
             await self.note(kept=sha)
         left_out = tuple(item.path for item in content.staged.left_out)
-        return Taken(sha, content.staged.tree, content.problems, left_out)
+        return Taken(sha, content.staged.tree, content.problems, left_out, content.staged.named)
 
     async def is_all_pushed(self) -> bool:
         """Whether the branch on GitHub, when last read back, held all that the workspace holds."""
@@ -138,7 +148,7 @@ class Handover:
         head: str | None = None
         problems: list[str] = []
         try:
-            head = await self._check_in(base)
+            head = await self._as_others_see_it(await self._check_in(base))
         except (Unreadable, WorkspaceFailed) as trouble:
             problems.append(
                 f"The agent's own commits could not be taken over ({trouble}); its files were, "
@@ -179,10 +189,34 @@ class Handover:
         await asyncio.to_thread(delete_tree, directory)
 
     async def _stage(self, index: str, start: str, base: str) -> Staged:
-        place = self.place
-        return await stage(
-            self.git, place.handover, place.workspace, place.handover / index, start, base
+        """The workspace's files without what nobody wrote."""
+        git, place = self.git, self.place
+        beginning = await self.beginning()
+        leave_out = partial(made_by_tools, git, place.handover, place.workspace, beginning.base)
+        staged = await stage(
+            git, place.handover, place.workspace, place.handover / index, start, base, leave_out
         )
+        tree, made = await self.without_made(beginning, staged.tree)
+        return replace(staged, tree=tree, made={**staged.made, **made})
+
+    async def beginning(self) -> Beginning:
+        """What the work is compared with to tell what nobody wrote."""
+        base, start = await self.known("base"), await self.known("start")
+        return Beginning(base, start, await self.known_if_any("setup"))
+
+    async def without_made(
+        self, beginning: Beginning, tree: str
+    ) -> tuple[str, Mapping[bytes, str]]:
+        """A tree of the work without what nobody wrote, and the paths of that."""
+        return await without_made(
+            self.git, self.place.handover, self.place.workspace, beginning, tree
+        )
+
+    async def note_setup(self) -> None:
+        """What is untracked now the setup has made."""
+        start = await self.known("start")
+        staged = await self._stage("setup.index", start, start)
+        await self.note(setup=staged.tree)
 
     async def _check_in(self, base: str) -> str:
         """Bring the agent's HEAD over, with what it needs, through git's strict checks."""
@@ -192,6 +226,10 @@ class Handover:
         if not await self.is_ancestor(base, head):
             raise Unreadable(f"{head[:12]} is not built on {base[:12]}")
         return head
+
+    async def _as_others_see_it(self, head: str) -> str:
+        is_replaced = head == await self.known_if_any("replaced")
+        return await self.known("instead") if is_replaced else head
 
     async def _fetch(self, head: str) -> None:
         incoming = self.place.incoming

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from app.adapters.workspace.commits import merge_base, merged_tree
@@ -11,6 +11,7 @@ from app.adapters.workspace.handover import Handover
 from app.adapters.workspace.host_git import GitFailed
 from app.adapters.workspace.mirror import Mirror
 from app.adapters.workspace.secrets import SecretSearch, Withheld, withheld_words
+from app.adapters.workspace.tidy import Tidied, Tidying
 from app.core.rules.protected import refused_words
 from app.core.text.redact import Redactor
 from app.ports import CheckoutOrder, GitAway, WorkspaceFailed
@@ -31,6 +32,8 @@ class Published:
     was_told: bool = False
     withheld: tuple[str, ...] = ()
     """Paths whose changes were not pushed."""
+    tidied: Tidied | None = None
+    """What stands there in place of the agent's own commits; None: they are not there."""
 
 
 class _Diverged(WorkspaceFailed):
@@ -72,6 +75,9 @@ class Publication:
     mirror: Mirror
     order: CheckoutOrder
     redact: Redactor
+    is_finished: bool
+    """Whether a pull request is to show it: then its commits may take the place of others of
+    ours."""
 
     async def publish(self, sha: str, message: str) -> Published:
         """Push the commit, never backwards and never over somebody else's; read the branch back."""
@@ -90,6 +96,13 @@ class Publication:
     async def _publish(self, sha: str, message: str) -> Published:
         heads = await self.mirror.refresh(self.order.default_branch, self.order.branch)
         there, default = heads.get(self.order.branch), heads[self.order.default_branch]
+        tidying = Tidying(self.handover, self.order, default)
+        if self.is_finished:
+            finished = await tidying.finished(sha, there, message)
+            if finished is not None and (done := await self._replace(finished, there, default)):
+                return done
+        ours = await tidying.ours(sha, there)
+        sha = ours.sha
         is_lesser = there is not None and there == await self.handover.known_if_any("lesser")
         if there is not None and not is_lesser and not await self.handover.is_ancestor(there, sha):
             if await self.handover.is_ancestor(sha, there):
@@ -99,11 +112,23 @@ class Publication:
         refused = await self._refused(sha, default, there)
         if not refused and not is_lesser:
             try:
-                return await self._push(sha, there)
+                return replace(await self._push(sha, there), tidied=ours)
             except GitFailed as failure:
                 if not _WORKFLOWS_REFUSED.search(failure.said):
                     raise
         return await self._push_lesser(sha, (there, default), message, refused)
+
+    async def _replace(self, finished: Tidied, there: str | None, default: str) -> Published | None:
+        """Put finished work in the place of what the branch holds. None: something in it must not
+        be pushed, or a rule of the repository keeps what the branch holds."""
+        if await self._refused(finished.sha, default, there):
+            return None
+        try:
+            return replace(await self._push(finished.sha, there), tidied=finished)
+        except GitFailed as failure:
+            if failure.is_transient or failure.is_unauthorized:
+                raise
+            return None
 
     async def _refused(self, sha: str, default: str, there: str | None) -> _Refused:
         git, directory = self.handover.git, self.handover.place.handover

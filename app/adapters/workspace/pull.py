@@ -6,14 +6,12 @@ was taken first, and a merge that fails changes nothing.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from app.adapters.workspace.commits import merged_tree
 from app.adapters.workspace.handover import Handover
-from app.adapters.workspace.host_git import LOCAL_SECONDS, SYSTEM_PATH
-from app.ports import CheckoutOrder, Processes
+from app.adapters.workspace.in_clone import CloneGit, fetch_bundle
+from app.ports import WORK_IN_PROGRESS, CheckoutOrder, Processes
 
 MOST_SUBJECTS: Final = 30
 MOST_PATHS: Final = 20
@@ -30,7 +28,7 @@ async def pull(handover: Handover, processes: Processes, order: CheckoutOrder, t
         return ""  # our own, without what must not be pushed
     if await handover.is_ancestor(there, await handover.known("kept")):
         return ""
-    taken = await handover.take(order, f"Work in progress of {order.agent}")
+    taken = await handover.take(order, f"{WORK_IN_PROGRESS} of {order.agent}")
     mine = taken.sha
     if await handover.is_ancestor(there, mine):
         return ""
@@ -77,43 +75,6 @@ async def _by_others(handover: Handover, order: CheckoutOrder, mine: str, there:
     return "\n".join([f"Others pushed to {order.branch}:", *found])
 
 
-@dataclass(frozen=True, slots=True)
-class _Clone:
-    """git in the agent's clone, with the rights of the agent's own shell.
-
-    Host git must not run there: the clone's configuration is the agent's.
-    """
-
-    processes: Processes
-    directory: Path
-
-    async def run(self, *arguments: str) -> str:
-        """Run a command; what went wrong, or nothing."""
-        quiet = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "gc.auto=0")
-        ended = await self.processes.run(
-            ["git", *quiet, *arguments],
-            cwd=self.directory,
-            environment={
-                "PATH": SYSTEM_PATH,
-                "LC_ALL": "C",
-                "HOME": str(self.directory),
-                "GIT_ALLOW_PROTOCOL": "file",
-                "GIT_TERMINAL_PROMPT": "0",
-            },
-            timeout_seconds=LOCAL_SECONDS,
-        )
-        said = ended.excess or ended.output[:500] or "git did not end well"
-        return "" if ended.exit_code == 0 else said
-
-
-async def fetch_bundle(processes: Processes, clone: Path, bundle: Path, ref: str, to: str) -> str:
-    """Bring one reference of a bundle into a clone; what went wrong, or nothing."""
-    return await _Clone(processes, clone).run(
-        *("fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"),
-        *(str(bundle), f"+{ref}:refs/remotes/origin/{to}"),
-    )
-
-
 async def _bring(
     handover: Handover, processes: Processes, order: CheckoutOrder, *, is_moved: bool
 ) -> str:
@@ -127,5 +88,5 @@ async def _bring(
     trouble = await fetch_bundle(processes, place.workspace, place.bundle, _TARGET, order.branch)
     if trouble or not is_moved:
         return trouble
-    clone = _Clone(processes, place.workspace)
+    clone = CloneGit(processes, place.workspace)
     return await clone.run("reset", "--quiet", "--hard", f"refs/remotes/origin/{order.branch}")

@@ -8,12 +8,14 @@ configuration, and the agent's is not read.
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from app.adapters.workspace.host_git import HostGit
+from app.core.agents.events import MadeFiles
 from app.ports import WorkspaceFailed
 
 MOST_FILES: Final = 20_000
@@ -40,12 +42,32 @@ class Staged:
 
     tree: str
     left_out: tuple[LeftOut, ...]
+    made: Mapping[bytes, str]
+    """Paths of what nobody wrote, each with what is to be named for it: the tree does not hold
+    them."""
+
+    @property
+    def named(self) -> tuple[MadeFiles, ...]:
+        """The same for people."""
+        counted = Counter(self.made.values())
+        return tuple(MadeFiles(name, files) for name, files in sorted(counted.items()))
+
+
+LeaveOut = Callable[[Collection[bytes]], Awaitable[Mapping[bytes, str]]]
+"""Which of these changed paths nobody wrote, each with what is to be named for it."""
 
 
 async def stage(
-    git: HostGit, git_directory: Path, workspace: Path, index: Path, start: str, base: str
+    git: HostGit,
+    git_directory: Path,
+    workspace: Path,
+    index: Path,
+    start: str,
+    base: str,
+    leave_out: LeaveOut,
 ) -> Staged:
-    """The workspace's files as a tree, ignored ones not, those of `start` always.
+    """The workspace's files as a tree, ignored ones not, nor those that `leave_out` names; those of
+    `start` always.
 
     The index is the host's own; it is kept between calls so that unchanged files are not read
     again. Gitlinks that are not in `base` are taken out. Raises `WorkspaceFailed`.
@@ -64,12 +86,13 @@ async def stage(
         raise WorkspaceFailed(f"{workspace} holds too many changed files to list.")
     paths = sorted({unquoted(line) for line in listed.splitlines()} - set(links))
     gone = [path for path in paths if _is_beyond_a_link(workspace, path)]
-    chosen, left_out = _choose(workspace, sorted({*paths} - {*gone}))
+    made = await leave_out(paths)
+    chosen, left_out = _choose(workspace, sorted({*paths} - {*gone} - {*made}))
     await _update(git, git_directory, variables, workspace, ("--add", "--remove"), chosen)
     await _update(git, git_directory, variables, workspace, ("--force-remove",), [*links, *gone])
     tree = await git(git_directory, "write-tree", variables=variables)
     nested = tuple(LeftOut(_shown(path), "a nested repository") for path in links)
-    return Staged(tree.strip(), left_out + nested)
+    return Staged(tree.strip(), left_out + nested, made)
 
 
 def unquoted(path: str) -> bytes:

@@ -440,6 +440,15 @@ class DiffSize:
     deleted: int
 
 
+@dataclass(frozen=True, slots=True)
+class MadeFiles:
+    """What of a workspace nobody wrote: its setup, a build or tests made it."""
+
+    path: str
+    """A directory (with `/` at the end) or a file, as people read it."""
+    files: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """The work was taken out of the workspace, and what became of it."""
@@ -461,6 +470,8 @@ class Kept:
     """Paths in the workspace that were not pushed, as people read them."""
     deleted_tests: tuple[str, ...] = ()
     """Files with tests that the branch takes away, as people read them."""
+    made: tuple[MadeFiles, ...] = ()
+    """What was left out of all commits, since nobody wrote it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

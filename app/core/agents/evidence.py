@@ -14,6 +14,7 @@ from app.core.agents.events import (
     DiffSize,
     Kept,
     Known,
+    MadeFiles,
     SegmentEnded,
     SegmentStarted,
     Spawned,
@@ -42,6 +43,8 @@ class Evidence:
     """What Squadron itself found out of the very commit that GitHub holds; None: nothing."""
     deleted_tests: tuple[str, ...] = ()
     """Files with tests that the branch takes away, as people read them."""
+    made: tuple[MadeFiles, ...] = ()
+    """What no commit holds, since nobody wrote it."""
 
     @property
     def is_less_tested(self) -> bool:
@@ -119,6 +122,7 @@ def evidence(log: Sequence[AgentEvent], counters: Counters) -> Evidence | None:
         withheld=kept.withheld,
         verified=verified[-1] if verified else None,
         deleted_tests=kept.deleted_tests,
+        made=kept.made,
     )
 
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import ClassVar, Final, assert_never
 
 from app.core.agents.agent import AgentId
-from app.core.agents.events import DiffSize, LineComment
+from app.core.agents.events import DiffSize, LineComment, MadeFiles
 
 
 class WorkKind(StrEnum):
@@ -240,6 +240,8 @@ class KeptWork:
     """Paths in the workspace that were not pushed, as people read them, at most 50."""
     deleted_tests: tuple[str, ...] = ()
     """Files with tests that the branch takes away, as people read them, at most 50."""
+    made: tuple[MadeFiles, ...] = ()
+    """What was left out of all commits, since nobody wrote it, at most 50."""
 
     @property
     def verified(self) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from app.core.agents.events import Known, Verified
+from app.core.agents.events import Known, MadeFiles, Verified
 from app.core.agents.evidence import Evidence
 from app.core.agents.lifecycle import State
 from app.core.effects.wanted import conclusion_of_work
@@ -103,6 +103,8 @@ def evidence_section(report: Report) -> str:
     lines += fewer_tests_sentences(saw)
     if saw.withheld:
         lines.append(f"Not pushed: {_paths(saw.withheld)}.")
+    if saw.made:
+        lines.append(f"Left out, since setup, builds or tests made it: {_made_words(saw.made)}.")
     return "\n".join(["What Squadron saw:", "", *(f"- {line}" for line in lines)])
 
 
@@ -152,7 +154,20 @@ def is_to_be_doubted(report: Report) -> bool:
 
 
 def _paths(paths: Sequence[str]) -> str:
-    named = [*map(code, paths)]
+    return _some([*map(code, paths)])
+
+
+def _made_words(made: Sequence[MadeFiles]) -> str:
+    return _some([f"{code(each.path)}{_files_words(each)}" for each in made])
+
+
+def _files_words(made: MadeFiles) -> str:
+    if not made.path.endswith("/"):
+        return ""
+    return " (1 file)" if made.files == 1 else f" ({made.files:,} files)"
+
+
+def _some(named: Sequence[str]) -> str:
     more = len(named) - MOST_PATHS_NAMED
     others = [f"{more} more"] if more > 0 else []
     return ", ".join([*named[:MOST_PATHS_NAMED], *others])

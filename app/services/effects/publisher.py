@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final, assert_never
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
-from app.core.agents.events import Kept
+from app.core.agents.events import Kept, Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.transition import taken_out
 from app.core.effects.retry import FAILING_SINCE, GiveUp, RetryAt, after, ask_again
@@ -189,8 +189,10 @@ class Publisher:
             return as_written(effect) if effect.attempts else effect
         if effect.attempts == 0:  # that push was the first attempt
             raise _not_pushed(unpushed.problem, is_away=unpushed.away)
-        keep = keep_work_or_branch if agent.state is State.ESCALATED else keep_work
-        again = await keep(self._world, agent)
+        if agent.state is State.ESCALATED:
+            again = await keep_work_or_branch(self._world, agent)
+        else:
+            again = await keep_work(self._world, agent, is_done=agent.waits_for is Waits.REVIEW)
         if again.is_pushed:
             await self._again(agent, now, now, "pushed")  # of this the other effects tell
             await self._world.store.note_kept(agent, taken_out(again, now))

@@ -214,7 +214,7 @@ class Segments:
         world = self._world
         if isinstance(end, ReviewSubmitted):
             await self._publisher.post_review(agent.id)
-        kept = await keep_work(world, agent)
+        kept = await keep_work(world, agent, is_done=isinstance(end, ReportedComplete))
         history = await world.store.log(agent.id)
         others = await world.store.agents(repository=agent.repository)
         unknown = await self._unknown(agent, end)

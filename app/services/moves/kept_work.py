@@ -2,22 +2,34 @@
 
 import logging
 from collections.abc import Coroutine
+from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.rules.plan import RoleKind
-from app.ports import Blame, GitHubFailed, KeptWork, StoreUnavailable, WorkspaceFailed
+from app.core.text.markdown import cut, in_one_line
+from app.ports import (
+    WORK_IN_PROGRESS,
+    Blame,
+    GitHubFailed,
+    KeptWork,
+    StoreUnavailable,
+    WorkspaceFailed,
+)
 from app.services.failures import github_away
 from app.services.world import World, checkout_order
+
+MOST_SUBJECT_CHARACTERS: Final = 72
 
 log = logging.getLogger("squadron.agents")
 
 
-async def keep_work(world: World, agent: Agent) -> KeptWork:
+async def keep_work(world: World, agent: Agent, *, is_done: bool = False) -> KeptWork:
     """Commit what is uncommitted, push the branch and verify it there. What could not be pushed
-    is told in `problem`, and stays on the disk. Raises `StoreUnavailable`."""
+    is told in `problem`, and stays on the disk. `is_done`: the agent says that its work is.
+    Raises `StoreUnavailable`."""
     if agent.assignment.kind is RoleKind.REVIEW:
         return KeptWork(None, False)  # it reads somebody else's work: nothing leaves its clone
-    return await _whatever_fails(agent, _kept(world, agent))
+    return await _whatever_fails(agent, _kept(world, agent, is_done=is_done))
 
 
 async def keep_work_or_branch(world: World, agent: Agent) -> KeptWork:
@@ -28,14 +40,16 @@ async def keep_work_or_branch(world: World, agent: Agent) -> KeptWork:
     return await _whatever_fails(agent, _branch(world, agent))
 
 
-async def _kept(world: World, agent: Agent) -> KeptWork:
+async def _kept(world: World, agent: Agent, *, is_done: bool) -> KeptWork:
     try:
         present = await world.store.agent(agent.id)  # the repository may have moved
         order = await checkout_order(world, present or agent)
     except GitHubFailed as error:
         problem = f"GitHub did not answer ({error}); nothing was pushed."
         return KeptWork(None, False, problem, is_away=github_away(error) is not None)
-    return await world.workspace.keep(order, kept_message(agent))
+    is_finished = is_done and agent.pull_request is None
+    message = done_message(agent) if is_done else unfinished_message(agent)
+    return await world.workspace.keep(order, message, is_finished=is_finished)
 
 
 async def _branch(world: World, agent: Agent) -> KeptWork:
@@ -61,6 +75,12 @@ async def _whatever_fails(agent: Agent, keeping: Coroutine[None, None, KeptWork]
         return KeptWork(None, False, f"Nothing was pushed: {kind}, which nobody has foreseen.")
 
 
-def kept_message(agent: Agent) -> str:
-    """Of the commit that holds what the agent has not committed."""
-    return f"Work in progress on #{agent.id.issue} ({agent.id.role})"
+def unfinished_message(agent: Agent) -> str:
+    """Of the commit that holds what the agent has not committed, while its work goes on."""
+    return f"{WORK_IN_PROGRESS} on #{agent.id.issue} ({agent.id.role})"
+
+
+def done_message(agent: Agent) -> str:
+    """The same once the work is done."""
+    title = in_one_line(cut(agent.assignment.task.title, MOST_SUBJECT_CHARACTERS))
+    return f"{title or 'Work'}\n\nFor #{agent.id.issue}."

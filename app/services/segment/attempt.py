@@ -238,9 +238,17 @@ class Segment:
         if isinstance(made, SetupFailed):
             return made.why
         if made is not None:
+            await self._note_setup()
             await record([made])
         note_ready(world, agent)
         return ""
+
+    async def _note_setup(self) -> None:
+        try:
+            await self._world.workspace.note_setup(str(self._agent.id))
+        except WorkspaceFailed as error:  # then commits may hold what it made
+            where = {"agent": str(self._agent.id)}
+            log.warning("what the setup made is not known: %s", error, extra=where)
 
     async def _looked_at(self, order: CheckoutOrder, number: int) -> UnderReview:
         github, workspace = self._world.github, self._world.workspace
