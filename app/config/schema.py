@@ -169,6 +169,8 @@ class ConfigFile(Strict):
     """`{role}`, `{issue}` and `{slug}` (of the title); the first two have to be there."""
     escalation: Escalation = Escalation()
     test_commands: SuiteCommands = SuiteCommands()
+    co_author: bool = False
+    """`true`: who started an agent is `Co-authored-by` in its commits."""
     verify: Several[Command] = ()
     """Commands that say whether work is sound, for roles without their own."""
     enabled: bool = True

@@ -273,6 +273,10 @@ class GitHub(Protocol):
         """The noreply address under which the bot's commits are shown as its own."""
         ...
 
+    async def noreply_email(self, repository: Repository, login: str) -> str:
+        """The same of anybody, for the App as it is installed in that repository."""
+        ...
+
     async def repositories(self) -> Listed:
         """Every repository of every installation that is not suspended. Raises `GitHubFailed`
         only if GitHub does not even list the installations."""

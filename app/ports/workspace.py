@@ -41,6 +41,8 @@ class CheckoutOrder:
     author_name: str
     author_email: str
     """The App's bot identity."""
+    co_author: str = ""
+    """Who is a co-author of the agent's commits, as `login <address>`; empty: nobody."""
     pull_request: int | None = None
     """A pull request to look at: its head is checked out as `branch`, a name of the clone alone,
     and nothing is ever pushed. `default_branch` is then the branch that it is to be merged into."""

@@ -133,6 +133,12 @@ async def test_the_bot_signs_its_commits(world: World) -> None:
     assert await world.github.bot_email() == expected
 
 
+async def test_a_person_has_an_address_as_well(world: World) -> None:
+    login, there = next(iter(PEOPLE)), world.box.world
+    expected = f"{there.users[login].id}+{login}@users.noreply.box.localhost"
+    assert await world.github.noreply_email(world.demo, login) == expected
+
+
 async def test_it_sees_the_repositories_of_its_installations(world: World) -> None:
     installation = world.demo.installation_id
     assert (await world.github.repositories()).repositories == {

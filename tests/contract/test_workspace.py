@@ -3,7 +3,6 @@
 import asyncio
 import os
 import stat
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,25 +19,9 @@ from app.ports import (
     Repository,
     WorkspaceFailed,
 )
-from tests.contract.git_remote import BRANCH, ORDER, TOKEN, GitRemote, git, serving, workspaces
+from tests.contract.git_remote import BRANCH, ORDER, TOKEN, GitRemote, git, workspaces
 
 MESSAGE = "Keep the work of bug-fix on #12"
-
-
-@pytest.fixture
-def remote(tmp_path: Path) -> Iterator[GitRemote]:
-    with serving(tmp_path / "remote") as served:
-        yield served
-
-
-@pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return tmp_path / "data"
-
-
-@pytest.fixture
-def workspace(remote: GitRemote, data: Path) -> GitWorkspace:
-    return workspaces(data, remote.url, remote.token)
 
 
 @pytest.fixture

@@ -1,26 +1,14 @@
 """What nobody wrote is in no commit: builds, tests, package managers and the setup made it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.adapters.workspace import GitWorkspace
 from app.core.agents.events import MadeFiles
-from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, serving, workspaces
+from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git
 
 MESSAGE = "Keep the work"
-
-
-@pytest.fixture
-def remote(tmp_path: Path) -> Iterator[GitRemote]:
-    with serving(tmp_path / "remote") as served:
-        yield served
-
-
-@pytest.fixture
-def workspace(remote: GitRemote, tmp_path: Path) -> GitWorkspace:
-    return workspaces(tmp_path / "data", remote.url, remote.token)
 
 
 def write(directory: Path, *paths: str, text: str = "x\n") -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.workspace import GitWorkspace, agent_directory
-from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, serving, workspaces
+from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, serving
 
 MESSAGE = "Keep the work"
 CONFIG, CI = ".squadron/config.yaml", ".github/workflows/ci.yml"
@@ -23,11 +23,6 @@ def remote(tmp_path: Path) -> Iterator[GitRemote]:
     with serving(tmp_path / "remote") as served:
         served.commit(KNOWN, "What people have agreed on")
         yield served
-
-
-@pytest.fixture
-def workspace(remote: GitRemote, tmp_path: Path) -> GitWorkspace:
-    return workspaces(tmp_path / "data", remote.url, remote.token)
 
 
 def write(clone: Path, name: str, text: str) -> None:

@@ -1,24 +1,8 @@
 """Commits of others on an agent's branch: merged by the host or told, never overwritten."""
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
 from app.adapters.workspace import GitWorkspace
-from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, serving, workspaces
+from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git
 from tests.contract.test_workspace import MESSAGE, commit, write
-
-
-@pytest.fixture
-def remote(tmp_path: Path) -> Iterator[GitRemote]:
-    with serving(tmp_path / "remote") as served:
-        yield served
-
-
-@pytest.fixture
-def workspace(remote: GitRemote, tmp_path: Path) -> GitWorkspace:
-    return workspaces(tmp_path / "data", remote.url, remote.token)
 
 
 async def test_commits_of_others_are_merged_before_the_work_is_pushed(

@@ -1,29 +1,16 @@
 """Commits that people read: the bot's alone, and of finished work none that only we needed."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from app.adapters.workspace import GitWorkspace
-from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, serving, workspaces
+from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, workspaces
 
 UNFINISHED = "Work in progress on #12 (bug-fix)"
 DONE = "Login fails\n\nFor #12."
 US = f"{ORDER.author_name} <{ORDER.author_email}>"
+MARIA = "maria <7+maria@users.noreply.github.com>"
 SHOWN = "--format=%s|%an <%ae>|%cn <%ce>"
-
-
-@pytest.fixture
-def remote(tmp_path: Path) -> Iterator[GitRemote]:
-    with serving(tmp_path / "remote") as served:
-        yield served
-
-
-@pytest.fixture
-def workspace(remote: GitRemote, tmp_path: Path) -> GitWorkspace:
-    return workspaces(tmp_path / "data", remote.url, remote.token)
 
 
 def commit(clone: Path, subject: str, name: str, text: str = "x\n") -> None:
@@ -219,3 +206,45 @@ async def test_what_nobody_wrote_is_in_no_commit(
     kept = await workspace.keep(ORDER, DONE, is_finished=True)
     assert on_github(remote) == of_us("All of it")
     assert await workspace.keep(ORDER, DONE, is_finished=True) == kept
+
+
+def messages(remote: GitRemote) -> list[str]:
+    """Of the commits of the branch, oldest first."""
+    shown = ("--reverse", "--topo-order", "--format=%B%x00")
+    found = git(remote.bare, "log", *shown, f"main..{BRANCH}").split("\0")
+    return [each.strip() for each in found if each.strip()]
+
+
+async def test_who_started_it_is_a_co_author_where_the_repository_says_so(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    order = replace(ORDER, co_author=MARIA)
+    clone = (await workspace.prepare(order)).directory
+    commit(clone, "First\n\nIt was wrong.\n\nFixes: #3", "a.py")
+    commit(clone, f"Second\n\nCo-authored-by: {MARIA}", "b.py")
+    (clone / "c.py").write_text("x\n")
+    await workspace.keep(order, UNFINISHED)
+    kept = await workspace.keep(order, DONE, is_finished=True)
+    assert messages(remote) == [
+        f"First\n\nIt was wrong.\n\nFixes: #3\nCo-authored-by: {MARIA}",
+        f"Second\n\nCo-authored-by: {MARIA}",
+        f"{DONE}\n\nCo-authored-by: {MARIA}",
+    ]
+    assert await workspace.keep(order, DONE, is_finished=True) == kept
+
+
+async def test_a_successor_names_who_started_each(
+    workspace: GitWorkspace, remote: GitRemote
+) -> None:
+    clone = (await workspace.prepare(replace(ORDER, co_author=MARIA))).directory
+    commit(clone, "First", "a.py")
+    await workspace.keep(replace(ORDER, co_author=MARIA), UNFINISHED)
+    ada = "ada <8+ada@users.noreply.github.com>"
+    after = replace(ORDER, agent="octo/demo#12/bug-fix/2", co_author=ada)
+    clone = (await workspace.prepare(after)).directory
+    commit(clone, "Second", "b.py")
+    await workspace.keep(after, DONE, is_finished=True)
+    assert messages(remote) == [
+        f"First\n\nCo-authored-by: {MARIA}",
+        f"Second\n\nCo-authored-by: {ada}",
+    ]

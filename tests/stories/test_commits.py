@@ -60,6 +60,19 @@ def test_what_the_setup_left_is_not_in_it_and_is_named_in_one_line() -> None:
         assert body(squad, task).count(line) == 1
 
 
+@pytest.mark.parametrize("co_author", [True, False])
+def test_who_started_it_is_a_co_author_where_the_repository_says_so(co_author: bool) -> None:
+    with story({REPOSITORY: repository(ROLES, {"co_author": co_author})}) as squad:
+        task = squad.give("fixer", "The answer is wrong", HALF, *ASKS, *FIXES)
+        squad.comment(task, "Red.", by="maria")
+        squad.settle()
+        number = squad.agent(task).pull_request
+        [commit] = squad.sees(f"/repos/{REPOSITORY}/pulls/{number}/commits")
+        maria = squad.sees("/users/maria")["id"]
+        trailer = f"\n\nCo-authored-by: maria <{maria}+maria@users.noreply.box.localhost>"
+        assert commit["commit"]["message"] == f"Answer{trailer if co_author else ''}"
+
+
 def test_what_is_asked_for_in_a_review_comes_on_top() -> None:
     with story({REPOSITORY: repository(ROLES)}) as squad:
         half, more = writes("more", "half\n"), (writes("more", "more\n"), commits("More"))

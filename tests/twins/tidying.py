@@ -9,24 +9,30 @@ from tests.twins.git import MemoryGit
 
 def ours(git: MemoryGit, order: CheckoutOrder, head: str, known: Sequence[str]) -> str:
     """The head with commits of the bot alone in what none of the known ones has."""
-    return _rewritten(git, order, head, known, "")
+    return _rewritten(git, order, head, known, "", set())
 
 
 def finished(
     git: MemoryGit, order: CheckoutOrder, head: str, there: str, default: str, message: str
 ) -> str | None:
     """The same for a pull request; None: others have commits there, or there is nothing to show."""
-    if any(each.committer.email != order.author_email for each in git.since(there, default)):
+    on_github = git.since(there, default)
+    if any(each.committer.email != order.author_email for each in on_github):
         return None
-    new = _rewritten(git, order, head, [default], message)
+    new = _rewritten(git, order, head, [default], message, {each.sha for each in on_github})
     return new if git.since(new, default) else None
 
 
 def _rewritten(
-    git: MemoryGit, order: CheckoutOrder, head: str, known: Sequence[str], message: str
+    git: MemoryGit,
+    order: CheckoutOrder,
+    head: str,
+    known: Sequence[str],
+    message: str,
+    on_github: set[str],
 ) -> str:
     """`message`: of a commit in place of one that keeps what was never committed; empty unless the
-    work is finished."""
+    work is finished. `on_github`: what names its co-author already."""
     became = dict[str, str]()
     for each in reversed(git.since(head, *known)):
         parents = list(dict.fromkeys(became.get(one, one) for one in each.parents))
@@ -35,7 +41,10 @@ def _rewritten(
         if (message and is_empty) or (is_kept and each.sha != head and len(parents) == 1):
             became[each.sha] = parents[0]
         else:
-            became[each.sha] = _as_ours(git, order, each, parents, message if is_kept else "")
+            says = message if is_kept else each.message
+            if (is_kept or each.sha not in on_github) and len(parents) == 1:
+                says = _signed(order, says)
+            became[each.sha] = _as_ours(git, order, each, parents, says)
     return became.get(head, head)
 
 
@@ -44,6 +53,13 @@ def _as_ours(
 ) -> str:
     us = (order.author_name, order.author_email)
     is_ours = all((who.name, who.email) == us for who in (commit.author, commit.committer))
-    if is_ours and [*commit.parents] == parents and not message:
+    if is_ours and ([*commit.parents], commit.message) == (parents, message):
         return commit.sha
-    return git.make(git.files(commit.sha), parents, message or commit.message, *us)
+    return git.make(git.files(commit.sha), parents, message, *us)
+
+
+def _signed(order: CheckoutOrder, message: str) -> str:
+    trailer = f"Co-authored-by: {order.co_author}"
+    if not order.co_author or trailer in message:
+        return message
+    return f"{message}\n\n{trailer}"

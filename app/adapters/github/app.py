@@ -116,13 +116,17 @@ class GitHubApp(Checks, PullRequests):
             installations = [each async for each in self._installations()]
             if not installations:
                 raise Refused("The App is not installed anywhere yet: install it first", 404)
-            login = await self.bot_login()
-            call = Call("GET", f"/users/{quote(login, safe='')}")
-            answer = await self._connection.send(call, Scope(installations[0], None, "list"))
-            user_id = reading.needed_number(answer.body, "id")
-            host = self._host.removeprefix("api.")
-            self._bot.email = f"{user_id}+{login}@users.noreply.{host}"
+            self._bot.email = await self._noreply_email(installations[0], await self.bot_login())
         return self._bot.email
+
+    async def noreply_email(self, repository: Repository, login: str) -> str:
+        return await self._noreply_email(repository.installation_id, login)
+
+    async def _noreply_email(self, installation_id: int, login: str) -> str:
+        call = Call("GET", f"/users/{quote(login, safe='')}")
+        answer = await self._connection.send(call, Scope(installation_id, None, "list"))
+        user_id = reading.needed_number(answer.body, "id")
+        return f"{user_id}+{login}@users.noreply.{self._host.removeprefix('api.')}"
 
     async def repositories(self) -> Listed:
         found, tips = dict[int, Repository](), dict[str, str]()

@@ -14,6 +14,19 @@ _SHORTSTAT: Final = re.compile(
 )
 
 
+async def signed(git: HostGit, git_directory: Path, order: CheckoutOrder, message: str) -> str:
+    """A message that names the order's co-author, if there is one, in a trailer as GitHub reads
+    it (https://docs.github.com/en/pull-requests/committing-changes-to-your-project)."""
+    if not order.co_author:
+        return message
+    return await git(
+        git_directory,
+        *("interpret-trailers", "--no-divider", "--if-exists", "addIfDifferent"),
+        *("--trailer", f"Co-authored-by: {order.co_author}"),
+        stdin=f"{message.rstrip()}\n".encode(),
+    )
+
+
 async def write_commit(
     git: HostGit,
     git_directory: Path,

@@ -36,7 +36,7 @@ from app.core.agents.events import MadeFiles
 from app.ports import CheckoutOrder, WorkspaceFailed
 
 Known = Literal["base", "start", "kept", "pushed", "instead"]
-Maybe = Literal["lesser", "told", "setup", "replaced"]
+KnownIfAny = Literal["lesser", "told", "setup", "replaced"]
 
 MOST_LEFT_OUT_NAMED: Final = 10
 _INCOMING: Final = "refs/heads/incoming"
@@ -92,7 +92,7 @@ class Handover:
         said = await self.git(self.place.handover, "rev-parse", "--verify", f"refs/squadron/{name}")
         return said.strip()
 
-    async def known_if_any(self, name: Maybe) -> str | None:
+    async def known_if_any(self, name: KnownIfAny) -> str | None:
         """The commit of one of those that there need not be."""
         ref = f"refs/squadron/{name}"
         listed = await self.git(self.place.handover, "for-each-ref", "--format=%(objectname)", ref)

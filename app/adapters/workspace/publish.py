@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from app.adapters.workspace.commits import merge_base, merged_tree
+from app.adapters.workspace.commits import merge_base, merged_tree, signed
 from app.adapters.workspace.guard import Entry, refused_changes, tree_without
 from app.adapters.workspace.handover import Handover
 from app.adapters.workspace.host_git import GitFailed
@@ -182,7 +182,8 @@ class Publication:
         tree = await tree_without(git, directory, sha, refused.paths)
         lesser = parent
         if len(parents) > 1 or tree != await self.handover.tree_of(parent):
-            lesser = await self.handover.commit(self.order, message, tree, *parents)
+            says = await signed(git, directory, self.order, message)
+            lesser = await self.handover.commit(self.order, says, tree, *parents)
         problem = ""
         if refused.paths:
             patch = self.handover.place.refused_patch

@@ -8,11 +8,11 @@ The same commits always become the same: dates are theirs. So what was cut off c
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.adapters.workspace.commits import merge_base, write_commit
+from app.adapters.workspace.commits import merge_base, signed, write_commit
 from app.adapters.workspace.handover import Handover
 from app.adapters.workspace.made import Beginning
 from app.ports import WORK_IN_PROGRESS, CheckoutOrder
@@ -67,7 +67,7 @@ class Tidying:
         as it is. `there`: the head of the branch on GitHub, if it has one."""
         start, pushed = await self.handover.known("start"), await self.handover.known("pushed")
         seen = [start, pushed] if there is None else [start, pushed, there]
-        return await self._tidied(sha, [self.default, *seen], "")
+        return await self._tidied(sha, [self.default, *seen], "", frozenset())
 
     async def finished(self, sha: str, there: str | None, message: str) -> Tidied | None:
         """The same for a pull request: without commits that only Squadron needed. `message`: of a
@@ -77,12 +77,16 @@ class Tidying:
         on_github = await self._commits(there, [self.default])
         if any(each.committer_email != self.order.author_email for each in on_github):
             return None
-        tidied = await self._tidied(sha, [self.default], message)
+        names = frozenset(each.sha for each in on_github)
+        tidied = await self._tidied(sha, [self.default], message, names)
         is_nothing = await self.handover.is_ancestor(tidied.sha, self.default)
         return None if is_nothing else tidied
 
-    async def _tidied(self, sha: str, known: Sequence[str], message: str) -> Tidied:
-        """`message`: empty unless the work is finished."""
+    async def _tidied(
+        self, sha: str, known: Sequence[str], message: str, on_github: Collection[str]
+    ) -> Tidied:
+        """`message`: empty unless the work is finished. `on_github`: commits that say already who
+        made them with the agent."""
         beginning = await self.handover.beginning()
         commits = await self._commits(sha, known)
         if len(commits) > MOST_COMMITS:
@@ -98,7 +102,10 @@ class Tidying:
                 if tree == before or (each.keeps_work and each.sha != sha):
                     became[each.sha] = parents[0]
                     continue
-            says = message if message and each.keeps_work else each.message
+            is_anew = bool(message) and each.keeps_work
+            says = message if is_anew else each.message
+            if (is_anew or each.sha not in on_github) and len(parents) == 1:
+                says = await self._signed(says)
             became[each.sha] = await self._rewritten(each, says, tree, parents)
             trees[became[each.sha]] = tree
         return Tidied(became.get(sha, sha), became)
@@ -109,9 +116,12 @@ class Tidying:
         tree, _ = await self.handover.without_made(beginning, await self.handover.tree_of(sha))
         base = await merge_base(git, directory, self.default, sha)
         parents = await self._independent((*on, base))
-        message = f"More than {MOST_COMMITS:,} commits of the agent, as one"
+        message = await self._signed(f"More than {MOST_COMMITS:,} commits of the agent, as one")
         one = await self.handover.commit(self.order, message, tree, *parents)
         return Tidied(one, {sha: one})
+
+    async def _signed(self, message: str) -> str:
+        return await signed(self.handover.git, self.handover.place.handover, self.order, message)
 
     async def _rewritten(
         self, commit: Commit, message: str, tree: str, parents: tuple[str, ...]

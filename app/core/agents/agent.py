@@ -89,6 +89,8 @@ class Assignment:
     """Commands that say whether its work is sound, before that is handed over."""
     verify_script: str = ""
     """The same, of the repository's default branch: runs after `verify`, for bash. Empty: none."""
+    co_author: str = ""
+    """Of its commits, as `login <address>`; empty: nobody."""
 
     @property
     def verified_by(self) -> tuple[str, ...]:

@@ -168,6 +168,8 @@ class RepositoryPlan:
     suites: SuiteRules = field(default_factory=SuiteRules)
     budgets: tuple[Budget, ...] = ()
     """As its file has them, which does not say where it lies: count with `budgets_of`."""
+    co_author: bool = False
+    """Whether who started an agent is a co-author of its commits."""
     enabled: bool = True
     setup_script: str = ""
     """`setup.sh`: what prepares the workspace of every role that changes things."""

@@ -131,7 +131,8 @@ class Starting:
             funded = await self._funded(order, ready, plan)
         except Unmeasurable as error:
             return await self._refusing.cannot(order, CannotStart(str(error), ()))
-        new = await self._new(order, plan, replace(ready, limits=funded.limits), present, info)
+        ready = replace(ready, limits=funded.limits, co_author=await self._co_author(order, plan))
+        new = await self._new(order, plan, ready, present, info)
         if order.trigger == RETRY_TRIGGER and earlier is not None:
             await self._decided(order.repository, earlier)
         started = await self._creating.create(new, funded.funding, order)
@@ -235,6 +236,13 @@ class Starting:
             return True
         since = await self._triggers.since(order.repository, plan, label)
         return since is None or order.at >= since.replace(microsecond=0)
+
+    async def _co_author(self, order: Order, plan: RepositoryPlan) -> str:
+        """Who starts the agent, for its commits, if the repository wants a person named there."""
+        if not plan.co_author:
+            return ""
+        email = await self._world.github.noreply_email(order.repository, order.by.login)
+        return f"{order.by.login} <{email}>"
 
     async def _new(
         self,
