@@ -1,7 +1,7 @@
 """What the tests of the embedded runtime share: a gate that remembers, and sessions to open."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -173,13 +173,19 @@ async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:
 
 def processes_holding(marker: str) -> list[int]:
     """Living processes with this text in their command line."""
-    found = []
+    return [number for number, line in _command_lines() if marker.encode() in line]
+
+
+def processes_named(name: str) -> list[int]:
+    """Living processes that call themselves so, and not what only is to start them."""
+    return [number for number, line in _command_lines() if line.startswith(f"{name}\0".encode())]
+
+
+def _command_lines() -> Iterator[tuple[int, bytes]]:
     for directory in Path("/proc").iterdir():
         if directory.name.isdigit():
             try:
                 line = (directory / "cmdline").read_bytes()
             except OSError:
                 continue
-            if marker.encode() in line:
-                found.append(int(directory.name))
-    return found
+            yield int(directory.name), line

@@ -52,6 +52,7 @@ from tests.contract.embedded import (
     SUMMARY_PROMPT,
     RecordingGate,
     processes_holding,
+    processes_named,
     story,
     until,
 )
@@ -448,7 +449,7 @@ async def closing_kills_everything_that_runs(bench: Bench) -> None:
     bench.play(calls(bench.shell(command)))
     async with bench.session() as session:
         turn = asyncio.create_task(bench.turn(session))
-        await until(lambda: len(processes_holding(marker)) >= 2, PATIENCE_SECONDS)
+        await until(lambda: len(processes_named(marker)) == 2, PATIENCE_SECONDS)
         await session.close()
         assert isinstance(await turn, Halted)
     if not bench.is_walled:  # what left its group is ended as the service does after a segment
