@@ -45,9 +45,12 @@ def test_of_those_whose_provider_is_away_one_asks_and_all_go_on() -> None:
         assert squad.states(first) == [LACKS_PROVIDER]
         second = squad.give("fixer", "The second", unless_away("second", FIXES[0]), *FIXES[1:])
         assert squad.states(second) == [LACKS_PROVIDER]
+        before = len(asked)
         for _ in range(5):  # whoever asks waits between two tries: no jump may pass for a hang
             squad.passes(minutes=1)
-        assert "second" not in asked
+            at_work = [*squad.states(first), *squad.states(second)].count(AT_WORK)
+            assert at_work <= 1, "whichever of them is due first asks for both"
+        assert len(asked) - before <= 4 * 3, "as seldom as if there was one of them"
         is_away = False
         for _ in range(12):
             squad.passes(minutes=1)
