@@ -30,11 +30,16 @@ full: clis test
 	$(MAKE) crash
 	$(MAKE) mutation ARGS="--sample 120 --seed 2026"
 
-# The real coding agents, for the tests that drive them: SDKs from PyPI, a CLI from npm.
+# What others have written and our tests drive: the coding agents (SDKs from PyPI, a CLI from npm),
+# and clients of GitHub (PyGithub, octokit.js, and Debian's gh where there is apt).
 clis: install
 	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,claude,copilot]'
 	npm install --loglevel=error --no-fund --no-audit --prefix $(VENV)/clis "@github/copilot@$$( \
-	  $(BIN)/python -c 'from app.adapters.runtimes import copilot; print(copilot.CLI_VERSION)')"
+	  $(BIN)/python -c 'from app.adapters.runtimes import copilot; print(copilot.CLI_VERSION)')" \
+	  @octokit/rest@22.0.1
+	$(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt PyGithub
+	cd $(VENV)/clis && { command -v gh || { apt-get download gh && dpkg-deb -x gh_*.deb gh; } \
+	  || echo "gh is not installed, and apt-get has none: its tests are skipped" >&2; }
 
 crash: install
 	$(BIN)/pytest -m crash -s tests/crash $(ARGS)

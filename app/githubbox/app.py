@@ -37,11 +37,14 @@ from app.githubbox.registration import Registration
 from app.githubbox.render import Render
 from app.githubbox.routing import Router, authorise
 from app.githubbox.state import Json, World
+from app.githubbox.talk import Talk
 from app.githubbox.webhooks import Webhooks
 
 _BY_NAME = re.compile(r"/repos/([^/]+/[^/]+)(?=/|$)")
 _ISSUE = re.compile(r"/repos/([^/]+/[^/]+)/issues/([0-9]+)(?=/|$)")
 _BY_ID = re.compile(r"/repositories/([0-9]+)(?=/|$)")
+API_VERSIONS = ("2022-11-28", "2026-03-10")
+"""That GitHub knows; the first one counts where a call names none."""
 MAX_BODY_BYTES = 10_000_000
 CALLS_PER_HOUR = 15_000
 MAX_UNKNOWN = 1_000
@@ -92,6 +95,7 @@ class Application:
             parts.faults,
             self.perform,
         )
+        self._talk = Talk(parts.world, self._pages, self.perform)
         self._used: dict[str, int] = {}
         self._unknown: list[str] = []
 
@@ -150,9 +154,10 @@ class Application:
                 self._parts.events,
                 self._parts.world.now(),
             )
-        page = await self._registration.answer(request, raw_path)
-        if page is not None:
-            return page
+        for part in (self._registration, self._talk):
+            page = await part.answer(request, raw_path)
+            if page is not None:
+                return page
         if request.method == "GET" and self._router.find("GET", raw_path) is None:
             page = await self._pages.answer(request, raw_path)
             if page is not None:
@@ -193,6 +198,7 @@ class Application:
         body: object = None
         try:
             body = await _body(request)
+            _check_version(request, raw_path)
             caller = self._parts.identity.caller(authorization)
             reply = await self.perform(
                 caller, request.method, raw_path, query, request.headers, _as_object(body), rate
@@ -205,11 +211,13 @@ class Application:
             reply = Reply(refused.status, refused.body)
         except Refused as refused:
             reply = Reply(refused.status, refused.body, refused.headers)
-        self._parts.recorder.exchange(
-            request.method, raw_path, query, body, reply.status, reply.body
-        )
-        headers = dict(reply.headers) | {
+        if reply.raw is None:  # whoever judges what was said knows GitHub's JSON alone
+            self._parts.recorder.exchange(
+                request.method, raw_path, query, body, reply.status, reply.body
+            )
+        headers = {
             "X-GitHub-Media-Type": "github.v3; format=json",
+            **reply.headers,
             "X-RateLimit-Limit": str(rate["limit"]),
             "X-RateLimit-Remaining": str(rate["remaining"]),
             "X-RateLimit-Used": str(rate["used"]),
@@ -282,6 +290,19 @@ async def _body(request: Request) -> object:
         raise Refused(400, "Problems parsing JSON") from None
 
 
+def _check_version(request: Request, raw_path: str) -> None:
+    """GraphQL has no versions."""
+    version = request.headers.get("x-github-api-version", API_VERSIONS[0])
+    if version in API_VERSIONS or raw_path == "/graphql":
+        return
+    known = ", ".join(f'"{each}"' for each in reversed(API_VERSIONS))
+    raise Refused(
+        400,
+        f'The version you specified in the "X-GitHub-API-Version" request header, "{version}", '
+        f"is not a supported version. The following versions are currently supported: {known}.",
+    )
+
+
 def _as_object(body: object) -> Json:
     if body is None:
         return {}
@@ -300,7 +321,10 @@ def _conditional(request: Request, reply: Reply, headers: dict[str, str]) -> Res
     """The answer with its ETag, or 304 when the client has it already."""
     if reply.status == 204:
         return Response(None, 204, headers)
-    response = _json(reply.status, reply.body, headers)
+    if reply.raw is not None:
+        response = Response(reply.raw, reply.status, headers)
+    else:
+        response = _json(reply.status, reply.body, headers)
     if request.method == "GET" and reply.status == 200:
         tag = etag(bytes(response.body))
         response.headers["ETag"] = tag

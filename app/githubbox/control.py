@@ -22,6 +22,7 @@ from app.githubbox.identity import AsUser, Caller, Identity
 from app.githubbox.moods import Moods
 from app.githubbox.render import Render
 from app.githubbox.state import CheckRun, Issue, Json, Repository, Role, User, World
+from app.githubbox.suites import add_check
 from app.githubbox.webhooks import Webhooks
 
 MAX_IDLE_SECONDS = 60.0
@@ -285,8 +286,7 @@ class Control:
             summary=str(body.get("summary", "")),
             app_slug=app,
         )
-        repository.suites.setdefault(sha, self._world.next_id())
-        repository.checks[check.id] = check
+        add_check(self._world, repository, check)
         events = self._events.silenced() if body.get("silent") else self._events
         await events.check_run("completed", repository, check, sender)
         return {"id": check.id, "head_sha": sha}

@@ -25,6 +25,10 @@ MAX_PUSH_COMMITS = 50
 """The newest commits of a push that its payload lists (GitHub: 2,048)."""
 MAX_STATUS_BRANCHES = 10
 """That hold the commit and that a status names."""
+_SUITE_OF_A_RUN = (
+    *("id", "node_id", "head_branch", "head_sha", "status", "conclusion", "url"),
+    *("before", "after", "pull_requests", "app", "created_at", "updated_at"),
+)
 Send = Callable[[str, Json], None]
 
 
@@ -247,22 +251,8 @@ class Events:
     ) -> None:
         pulls = await self._git.short_pulls(repository, check.head_sha)
         body = self._render.check_run(repository, check, pulls)
-        suite_id = repository.suites[check.head_sha]
-        suite = {
-            "id": suite_id,
-            "node_id": f"CS_{suite_id}",
-            "head_branch": None,
-            "head_sha": check.head_sha,
-            "status": check.status,
-            "conclusion": check.conclusion,
-            "url": self._render.api_url(repository, f"/check-suites/{suite_id}"),
-            "before": None,
-            "after": None,
-            "pull_requests": pulls,
-            "app": self._render.app_of(check),
-            "created_at": instant(check.started_at),
-            "updated_at": instant(check.started_at),
-        }
+        whole = await self._git.suite(repository, repository.suites[check.head_sha, check.app_slug])
+        suite = {name: whole[name] for name in _SUITE_OF_A_RUN}
         payload = {"action": action, "check_run": body | {"check_suite": suite}, **more}
         self._emit("check_run", repository, sender, payload)
 

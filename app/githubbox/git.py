@@ -171,6 +171,10 @@ class GitRepository(Protocol):
         """Changed files between two commits or trees, with their patches."""
         ...
 
+    async def diff(self, old: str, new: str) -> bytes:
+        """The same, as git prints it."""
+        ...
+
     async def entries(self, sha: str, path: str) -> list[Entry]:
         """What lies at `path` of a commit: the directory's entries, or the one file."""
         ...
@@ -289,6 +293,13 @@ class BareRepository:
         raw = await self._git("diff", "--raw", "--numstat", "--no-abbrev", "-z", *options)
         patch = await self._git("diff", "-p", *options)
         return _file_changes(raw, patch)
+
+    async def diff(self, old: str, new: str) -> bytes:
+        options = ("-p", "-M", "--no-color", "--no-ext-diff", "--no-textconv")
+        code, out, error = await run("diff", *options, old, new, cwd=self.path)
+        if code != 0:
+            raise GitFailed(error.decode(errors="replace"))
+        return out
 
     async def entries(self, sha: str, path: str) -> list[Entry]:
         """What lies at `path` of a commit: the directory's entries, or the one file."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeVar
+from typing import Literal, TypeVar
 from urllib.parse import urlencode
 
 from app.githubbox.events import Events
@@ -21,6 +22,8 @@ DEFAULT_PER_PAGE = 30
 MAX_PER_PAGE = 100
 MAX_BODY_CHARACTERS = 65_536
 """Longest text of an issue, a comment or a check's summary."""
+
+_MEDIA = re.compile(r"application/vnd\.github(?:\.v3)?\.(?P<name>raw|diff)(?:\+json)?\b")
 
 Item = TypeVar("Item")
 
@@ -51,10 +54,11 @@ def not_found() -> Refused:
     return Refused(404, "Not Found")
 
 
-def forbidden(*needed: str) -> Refused:
+def forbidden(caller: Caller, *needed: str) -> Refused:
     """`needed`: permissions as `issues=write`, each of which is enough."""
     headers = {"X-Accepted-GitHub-Permissions": "; ".join(needed)} if needed else {}
-    return Refused(403, "Resource not accessible by integration", headers=headers)
+    who = "personal access token" if isinstance(caller, AsUser) else "integration"
+    return Refused(403, f"Resource not accessible by {who}", headers=headers)
 
 
 def issues_disabled() -> Refused:
@@ -74,6 +78,17 @@ class Reply:
     status: int
     body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    """What is answered in place of JSON, if the call asks for another media type."""
+
+
+def in_media(name: Literal["raw", "diff"], content: bytes) -> Reply:
+    """What a call asks for in a media type of GitHub's own."""
+    headers = {
+        "Content-Type": f"application/vnd.github.{name}; charset=utf-8",
+        "X-GitHub-Media-Type": f"github.v3; param={name}",
+    }
+    return Reply(200, None, headers, content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +199,12 @@ class Call:
 
     def fields(self, resource: str) -> Fields:
         return Fields(self.body, resource)
+
+    @property
+    def media(self) -> str:
+        """Which media type of GitHub's own the call asks for: `raw`, `diff`, or `json`."""
+        found = _MEDIA.search(self.headers.get("accept", ""))
+        return found["name"] if found else "json"
 
     @property
     def actor(self) -> User:

@@ -1,7 +1,7 @@
 """What a person sees in a browser: repositories, issues, pull requests, checks and diffs.
 
-Whoever sits at the machine may see everything; the pages load nothing, and only
-those of `registration.py` change anything.
+Whoever sits at the machine may see everything; the pages load nothing, and change nothing:
+what their forms ask for `registration.py` and `talk.py` do.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from app.githubbox.git import EMPTY_TREE
 from app.githubbox.markdown import to_html
 from app.githubbox.moves import closes
 from app.githubbox.render import Render
-from app.githubbox.render_git import ends, pull_changes
-from app.githubbox.state import CheckRun, Issue, Label, Pull, Repository, World
+from app.githubbox.render_git import pull_changes
+from app.githubbox.state import CheckRun, Label, Repository, Role, User, World
 
 MAX_SHOWN_BYTES = 200_000
 _RESERVED = {"repos", "app", "installation", "users", "rate_limit", "app-manifests", "_box"}
@@ -139,19 +139,17 @@ class Pages:
         issue = repository.issues.get(int(view.rest["number"]))
         if issue is None:
             return None
-        changes, pull = None, issue.pull
+        changes, head, pull = None, None, issue.pull
         if pull:
             changes = await pull_changes(repository, issue, pull)
             linked = closes(repository, issue.body or "")
-            heads = {pull.last_head_sha}
+            head = pull.last_head_sha
         else:
-            pulls = [
-                (other, other.pull)
+            linked = [
+                other
                 for other in repository.issues.values()
                 if other.pull and issue in closes(repository, other.body or "")
             ]
-            linked = [other for other, _ in pulls]
-            heads = await _heads_of(repository, issue, pulls)
         mention = re.compile(rf"#{issue.number}\b")
         mentions = [
             other
@@ -160,7 +158,8 @@ class Pages:
             and other not in linked
             and mention.search(f"{other.title}\n{other.body or ''}")
         ]
-        checks = [one for one in _latest_checks(repository) if one.head_sha in heads]
+        # As on GitHub, an issue shows no checks: they stand on its pull request.
+        checks = [one for one in _latest_checks(repository) if one.head_sha == head]
         return self._show(
             repository,
             "thread.html",
@@ -170,6 +169,7 @@ class Pages:
             linked=linked,
             mentions=mentions,
             checks=checks,
+            people=self._people(repository),
         )
 
     async def _run(self, view: View) -> str | None:
@@ -227,6 +227,11 @@ class Pages:
             repository=repository, base=base, markdown=lambda text: to_html(text, base), **values
         )
 
+    def _people(self, repository: Repository) -> list[User]:
+        """Who may be spoken as, first those that agents listen to."""
+        found = [one for one in self._world.users.values() if one.kind == "User"]
+        return sorted(found, key=lambda one: repository.role(one) < Role.WRITE)
+
     @staticmethod
     def _avatar(user_id: int) -> str:
         return f"/_box/avatar/{user_id}"
@@ -239,16 +244,6 @@ class Pages:
                 amount = seconds // length
                 return f"{amount} {unit}{'s' if amount > 1 else ''} ago"
         return "just now" if seconds < 5 else f"{seconds} seconds ago"
-
-
-async def _heads_of(
-    repository: Repository, issue: Issue, pulls: list[tuple[Issue, Pull]]
-) -> set[str]:
-    """Commits of an issue's work: heads of its pull requests and of branches named after it."""
-    named = re.compile(rf"refs/heads/(?:.*\D)?issue-{issue.number}(?:\D.*)?")
-    refs = await repository.git.refs()
-    branches = {sha for ref, sha in refs.items() if named.fullmatch(ref)}
-    return branches | {(await ends(repository, *pair))[0] for pair in pulls}
 
 
 def _latest_checks(repository: Repository) -> list[CheckRun]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
-from urllib.parse import parse_qsl, unquote, urlencode
+from urllib.parse import unquote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -24,16 +23,15 @@ from app.githubbox.apps import (
     slug_of,
 )
 from app.githubbox.events import Events
+from app.githubbox.forms import read_form
 from app.githubbox.identity import Identity
 from app.githubbox.pages import Pages
 from app.githubbox.render import Render
 from app.githubbox.state import User
 from app.githubbox.webhooks import Webhooks
 
-MAX_FORM_BYTES = 100_000
 _SETTINGS = re.compile(r"(?:/organizations/(?P<account>[^/]+))?/settings/apps(?P<new>/new)?")
 _APP = re.compile(r"/apps/(?P<slug>[a-z0-9-]+)(?P<install>/installations(?:/new)?)?")
-Form = Mapping[str, str]
 
 
 class Registration:
@@ -71,7 +69,7 @@ class Registration:
     async def _register(self, request: Request, account: str | None, asks: bool) -> Response:
         """First the page that shows what the manifest asks for; its button registers the App."""
         owner = self._owner(account)
-        form = await _form(request)
+        form = await read_form(request)
         if owner is None or form is None:
             return self._refused(404, "There is no such account.")
         try:
@@ -138,13 +136,3 @@ class Registration:
 
     def _refused(self, status: int, text: str) -> Response:
         return self._pages.page("refused.html", status, text=text)
-
-
-async def _form(request: Request) -> Form | None:
-    """The fields of a form; None for one that is too large."""
-    raw = bytearray()
-    async for chunk in request.stream():
-        raw += chunk
-        if len(raw) > MAX_FORM_BYTES:
-            return None
-    return dict(parse_qsl(raw.decode(errors="replace"), keep_blank_values=True))

@@ -376,11 +376,10 @@ class Render:
 
     # checks and statuses
 
-    def app_of(self, check: CheckRun) -> Json:
-        """The App that made a check run."""
-        app = self.identity.app
-        other = self.identity.apps.with_slug(check.app_slug) if check.app_slug else None
-        return self.app(other or app)
+    def app_named(self, slug: str | None) -> Json:
+        """The App that made a check run, as `CheckRun.app_slug` names it."""
+        other = self.identity.apps.with_slug(slug) if slug else None
+        return self.app(other or self.identity.app)
 
     def check_run(self, repository: Repository, check: CheckRun, pulls: list[Json]) -> Json:
         """A check run; `pulls` are the open pull requests of its commit, in their short form."""
@@ -406,8 +405,8 @@ class Render:
                 "annotations_count": len(check.annotations),
                 "annotations_url": f"{url}/annotations",
             },
-            "check_suite": {"id": repository.suites[check.head_sha]},
-            "app": self.app_of(check),
+            "check_suite": {"id": repository.suites[check.head_sha, check.app_slug].id},
+            "app": self.app_named(check.app_slug),
             "pull_requests": pulls,
         }
 

@@ -6,10 +6,21 @@ from datetime import UTC, datetime
 
 from app.githubbox.git import EMPTY_TREE, Commit, Comparison, FileChange, Signature
 from app.githubbox.render import REPO, Render, instant, optional_instant
-from app.githubbox.state import Issue, Json, LineComment, Pull, Repository, Review, User
+from app.githubbox.state import (
+    CheckSuite,
+    Issue,
+    Json,
+    LineComment,
+    Pull,
+    Repository,
+    Review,
+    User,
+)
+from app.githubbox.suites import latest_runs, outcome
 
 _EXAMPLE_REPOSITORY = "octocat/Hello-World"
 _EXAMPLE_SHA = "6dcb09b5b57875f334f61aebed695e2e4193db5e"
+_NOT_OF_A_REVIEW = ("subject_type", "start_line", "start_side", "original_start_line")
 MAX_FILES = 300
 """GitHub shows no more changed files of a comparison or a commit."""
 
@@ -197,7 +208,7 @@ class GitRender:
             "rebaseable": mergeable,
             "mergeable_state": state,
             "comments": len(issue.comments),
-            "review_comments": len(pull.line_comments),
+            "review_comments": len(pull.shown_comments),
             "maintainer_can_modify": False,
             "commits": len(found.commits),
             "additions": sum(one.additions for one in found.files),
@@ -242,6 +253,8 @@ class GitRender:
             repository, f"/pull/{issue.number}#pullrequestreview-{review.id}"
         )
         url = self.plain.api_url(repository, f"/pulls/{issue.number}")
+        submitted = review.submitted_at
+        when = {"submitted_at": instant(submitted)} if submitted else {}
         return {
             "id": review.id,
             "node_id": f"PRR_{review.id}",
@@ -251,10 +264,51 @@ class GitRender:
             "html_url": page,
             "pull_request_url": url,
             "_links": {"html": {"href": page}, "pull_request": {"href": url}},
-            "submitted_at": instant(review.submitted_at),
             "commit_id": review.commit_id,
             "author_association": self.plain.association(repository, review.author),
+            **when,
         }
+
+    async def suite(self, repository: Repository, suite: CheckSuite) -> Json:
+        """The runs of one App on one commit, as one."""
+        sha, runs = suite.head_sha, latest_runs(repository, suite)
+        commit, refs = await repository.git.commit(sha), await repository.git.refs()
+        heads = [ref.removeprefix("refs/heads/") for ref, at in refs.items() if at == sha]
+        status, conclusion = outcome(runs)
+        url = self.plain.api_url(repository, f"/check-suites/{suite.id}")
+        return {
+            "id": suite.id,
+            "node_id": f"CS_{suite.id}",
+            "head_branch": heads[0] if heads else None,
+            "head_sha": sha,
+            "status": status,
+            "conclusion": conclusion,
+            "url": url,
+            "before": commit.parents[0] if commit.parents else None,
+            "after": sha,
+            "pull_requests": await self.short_pulls(repository, sha),
+            "app": self.plain.app_named(suite.app_slug),
+            "repository": self.plain.repository(repository),
+            "created_at": instant(suite.created_at),
+            "updated_at": instant(max((one.started_at for one in runs), default=suite.created_at)),
+            "head_commit": {
+                "id": sha,
+                "tree_id": commit.tree,
+                "message": commit.message,
+                "timestamp": _person(commit.committer)["date"],
+                "author": _short_person(commit.author),
+                "committer": _short_person(commit.committer),
+            },
+            "latest_check_runs_count": len(runs),
+            "check_runs_url": f"{url}/check-runs",
+            "rerequestable": True,
+            "runs_rerequestable": True,
+        }
+
+    def review_comment(self, repository: Repository, issue: Issue, line: LineComment) -> Json:
+        """The same as `line_comment`, as the list of one review has it."""
+        whole = self.line_comment(repository, issue, line)
+        return {name: value for name, value in whole.items() if name not in _NOT_OF_A_REVIEW}
 
     def line_comment(self, repository: Repository, issue: Issue, line: LineComment) -> Json:
         page = self.plain.page_url(repository, f"/pull/{issue.number}#discussion_r{line.id}")
@@ -309,6 +363,14 @@ async def pull_changes(repository: Repository, issue: Issue, pull: Pull) -> Comp
     return await repository.git.compare(base, head)
 
 
+def _short_person(signature: Signature) -> Json:
+    return {"name": signature.name, "email": signature.email}
+
+
 def _person(signature: Signature) -> Json:
-    date = instant(datetime.fromisoformat(signature.date).astimezone(UTC))
-    return {"name": signature.name, "email": signature.email, "date": date}
+    return _short_person(signature) | {"date": instant(utc(signature))}
+
+
+def utc(signature: Signature) -> datetime:
+    """When it was signed."""
+    return datetime.fromisoformat(signature.date).astimezone(UTC)

@@ -85,8 +85,9 @@ def _own_installation(call: Call) -> int | None:
 
 
 def _narrowed_permissions(call: Call, fields: Fields, further: int | None) -> Mapping[str, str]:
+    """None named, or an empty object: all that the installation has."""
     wanted, granted = fields.nested("permissions"), call.identity.granted(further)
-    if wanted is None:
+    if wanted is None or not wanted.body:
         return granted
     for name, level in wanted.body.items():
         if level not in _ORDER[1:] or _ORDER.index(level) > _ORDER.index(granted.get(name, "")):

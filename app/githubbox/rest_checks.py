@@ -8,7 +8,8 @@ from app.githubbox.http import Call, Fields, Refused, Reply, invalid, not_found
 from app.githubbox.render import REPO
 from app.githubbox.render_git import GitRender
 from app.githubbox.routing import Route, reading, writing
-from app.githubbox.state import CheckRun, Json, Repository, Role, Status
+from app.githubbox.state import CheckRun, CheckSuite, Json, Repository, Role, Status
+from app.githubbox.suites import add_check, latest_runs, suite
 
 MAX_OUTPUT_CHARACTERS = 65_535
 MAX_ANNOTATIONS = 50
@@ -34,8 +35,7 @@ async def create_check(call: Call) -> Reply:
         raise Refused(422, f"No commit found for SHA: {sha}")
     check = CheckRun(call.world.next_id(), name, sha, "queued", call.now)
     _apply(call, check, fields)
-    repository.suites.setdefault(sha, call.world.next_id())
-    repository.checks[check.id] = check
+    add_check(call.world, repository, check)
     await call.events.check_run("created", repository, check, call.actor)
     await _tell_completed(call, check, was="queued")
     return Reply(201, await _render(call, check))
@@ -150,13 +150,17 @@ def _annotation(call: Call, check: CheckRun, given: Json) -> Json:
 
 async def list_checks(call: Call) -> Reply:
     """Check runs of a commit, newest first; of one name only the latest unless `filter=all`."""
-    query, repository = call.query, call.repository
     sha = await _commit(call)
-    found = [one for one in reversed(repository.checks.values()) if one.head_sha == sha]
+    found = [one for one in reversed(call.repository.checks.values()) if one.head_sha == sha]
+    if app_id := call.query.get("app_id"):
+        found = [one for one in found if str(call.render.app_named(one.app_slug)["id"]) == app_id]
+    return await _listed(call, found)
+
+
+async def _listed(call: Call, found: list[CheckRun]) -> Reply:
+    query = call.query
     if name := query.get("check_name"):
         found = [one for one in found if one.name == name]
-    if app_id := query.get("app_id"):
-        found = [one for one in found if str(call.render.app_of(one)["id"]) == app_id]
     if query.get("filter", "latest") == "latest":
         latest: dict[str, CheckRun] = {}
         for one in found:
@@ -167,6 +171,46 @@ async def list_checks(call: Call) -> Reply:
     page, links = call.page(found)
     body = {"total_count": len(found), "check_runs": [await _render(call, one) for one in page]}
     return Reply(200, body, links)
+
+
+async def list_suites(call: Call) -> Reply:
+    """Check suites of a commit. GitHub makes one for each App that may write checks, as soon as
+    the commit is pushed: so ours is there without a run, and queued."""
+    repository, sha = call.repository, await _commit(call)
+    suite(call.world, repository, sha, None)
+    found = [one for one in repository.suites.values() if one.head_sha == sha]
+    if app_id := call.query.get("app_id"):
+        found = [one for one in found if str(call.render.app_named(one.app_slug)["id"]) == app_id]
+    if name := call.query.get("check_name"):
+        found = [
+            one for one in found if any(run.name == name for run in latest_runs(repository, one))
+        ]
+    page, links = call.page(found)
+    git = GitRender(call.render)
+    shown = [await git.suite(repository, one) for one in page]
+    return Reply(200, {"total_count": len(found), "check_suites": shown}, links)
+
+
+async def get_suite(call: Call) -> Reply:
+    return Reply(200, await GitRender(call.render).suite(call.repository, _suite(call)))
+
+
+async def list_suites_checks(call: Call) -> Reply:
+    of = _suite(call)
+    found = [
+        one
+        for one in reversed(call.repository.checks.values())
+        if (one.head_sha, one.app_slug) == (of.head_sha, of.app_slug)
+    ]
+    return await _listed(call, found)
+
+
+def _suite(call: Call) -> CheckSuite:
+    number = call.number("check_suite_id")
+    for one in call.repository.suites.values():
+        if one.id == number:
+            return one
+    raise not_found()
 
 
 async def _commit(call: Call) -> str:
@@ -241,6 +285,7 @@ async def combined_status(call: Call) -> Reply:
 
 
 _ONE = f"{REPO}/check-runs/{{check_run_id}}"
+_SUITE = f"{REPO}/check-suites/{{check_suite_id}}"
 _WRITE = writing(Role.NONE, "checks", app_only=True)
 ROUTES = (
     Route("POST", f"{REPO}/check-runs", create_check, _WRITE),
@@ -248,6 +293,9 @@ ROUTES = (
     Route("GET", _ONE, get_check, reading("checks")),
     Route("GET", f"{_ONE}/annotations", list_annotations, reading("checks")),
     Route("GET", f"{REPO}/commits/{{ref}}/check-runs", list_checks, reading("checks")),
+    Route("GET", f"{REPO}/commits/{{ref}}/check-suites", list_suites, reading("checks")),
+    Route("GET", _SUITE, get_suite, reading("checks")),
+    Route("GET", f"{_SUITE}/check-runs", list_suites_checks, reading("checks")),
     Route("POST", f"{REPO}/statuses/{{sha}}", create_status, writing(Role.WRITE, "statuses")),
     Route("GET", f"{REPO}/commits/{{ref}}/status", combined_status, reading("statuses")),
 )

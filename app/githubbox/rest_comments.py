@@ -89,7 +89,7 @@ def _own(call: Call) -> tuple[Issue, Comment]:
     """A comment that the caller may change: its own, or any with write access."""
     issue, comment = _find(call)
     if comment.author is not call.actor and not call.at_least(Role.WRITE, "issues"):
-        raise forbidden()
+        raise forbidden(call.caller)
     return issue, comment
 
 

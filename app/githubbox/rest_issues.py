@@ -109,7 +109,7 @@ async def change_issue(call: Call) -> Reply:
     permission = "pull_requests" if issue.pull else "issues"
     trusted = call.at_least(Role.TRIAGE, permission)
     if not trusted and issue.author is not call.actor:
-        raise forbidden()
+        raise forbidden(call.caller)
     state = fields.choice("state", ("open", "closed"))
     reason = fields.choice("state_reason", ("completed", "not_planned", "duplicate", "reopened"))
     if issue.pull and issue.pull.merged_at and state == "open":

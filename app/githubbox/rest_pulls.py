@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.githubbox.events import address
 from app.githubbox.git import GitFailed
-from app.githubbox.http import Call, Refused, Reply, forbidden, invalid, not_found
+from app.githubbox.http import Call, Refused, Reply, forbidden, in_media, invalid, not_found
 from app.githubbox.moves import merged, moved
 from app.githubbox.render import REPO
 from app.githubbox.render_git import GitRender, ends, pull_changes
@@ -56,7 +56,7 @@ async def _new_pull(call: Call) -> tuple[Issue, Pull]:
     base, source = fields.text("base"), _fork(call, owner)
     is_own = source is not None and source.role(call.actor) >= Role.WRITE
     if not is_own and not (source is None and call.at_least(Role.WRITE, "pull_requests")):
-        raise forbidden()
+        raise forbidden(call.caller)
     refs = await repository.git.refs()
     theirs = refs if source is None else await source.git.refs()
     head_sha, base_sha = theirs.get(f"refs/heads/{head}"), refs.get(f"refs/heads/{base}")
@@ -118,6 +118,10 @@ async def get_pull(call: Call) -> Reply:
     commits, which answers null, as GitHub's does."""
     issue, pull = call.pull
     repository = call.repository
+    if call.media == "diff":
+        head, base = await ends(repository, issue, pull)
+        parted = await repository.git.merge_base(base, head)
+        return in_media("diff", await repository.git.diff(parted, head))
     mergeable = None
     if issue.state == "open":
         pair = await ends(repository, issue, pull)
@@ -133,7 +137,7 @@ async def change_pull(call: Call) -> Reply:
     issue, pull = call.pull
     repository, fields = call.repository, call.fields("PullRequest")
     if issue.author is not call.actor and not call.at_least(Role.WRITE, "pull_requests"):
-        raise forbidden()
+        raise forbidden(call.caller)
     state = fields.choice("state", ("open", "closed"))
     if base := fields.optional_text("base"):
         base_sha = (await repository.git.refs()).get(f"refs/heads/{base}")

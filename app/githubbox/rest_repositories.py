@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from app.githubbox.git import EMPTY_TREE, NOTHING, Entry, GitFailed
-from app.githubbox.http import Call, Refused, Reply, not_found
+from app.githubbox.http import Call, Refused, Reply, in_media, not_found
 from app.githubbox.identity import AsInstallation, AsUser
 from app.githubbox.moves import moved
 from app.githubbox.render import REPO
@@ -77,6 +77,8 @@ async def get_contents(call: Call) -> Reply:
     if len(entries) > 1 or entries[0].path != path:
         return Reply(200, [_entry(call, repository, one, ref) for one in entries])
     content = await repository.git.blob(entries[0].sha)
+    if call.media == "raw":
+        return in_media("raw", content)
     small = len(content) <= MAX_INLINE_BYTES
     return Reply(
         200,
@@ -242,6 +244,10 @@ async def get_commit(call: Call) -> Reply:
     sha = await call.repository.git.resolve(call.params["ref"])
     if sha is None:
         raise Refused(422, f"No commit found for SHA: {call.params['ref']}")
+    if call.media == "diff":
+        git = call.repository.git
+        parents = (await git.commit(sha)).parents
+        return in_media("diff", await git.diff(parents[0] if parents else EMPTY_TREE, sha))
     return Reply(200, await GitRender(call.render).full_commit(call.repository, sha))
 
 
@@ -252,8 +258,11 @@ async def compare(call: Call) -> Reply:
     shas = [await git.resolve(name.rpartition(":")[2]) for name in (base, head)]
     if not dots or shas[0] is None or shas[1] is None:
         raise not_found()
-    if await git.merge_base(shas[0], shas[1]) == EMPTY_TREE:
+    parted = await git.merge_base(shas[0], shas[1])
+    if parted == EMPTY_TREE:
         raise Refused(404, f"No common ancestor between {base} and {head}.")
+    if call.media == "diff":
+        return in_media("diff", await git.diff(parted, shas[1]))
     return Reply(
         200,
         await GitRender(call.render).comparison(

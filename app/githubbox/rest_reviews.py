@@ -25,42 +25,98 @@ MAX_COMMENTS = 100
 
 async def list_reviews(call: Call) -> Reply:
     issue, pull = call.pull
-    page, links = call.page(pull.reviews)
+    found = [one for one in pull.reviews if _is_shown(call, one)]
+    page, links = call.page(found)
     git = GitRender(call.render)
     return Reply(200, [git.review(call.repository, issue, one) for one in page], links)
 
 
+def _is_shown(call: Call, review: Review) -> bool:
+    """What is pending only its author sees."""
+    return review.state != "PENDING" or review.author is call.actor
+
+
 async def create_review(call: Call) -> Reply:
-    """Submit a review; one without an event would stay pending, which the box does not keep."""
-    issue, _ = call.pull
+    """Submit a review; one without an event is pending until its author submits it."""
+    issue, pull = call.pull
     fields = call.fields("PullRequestReview")
     event = fields.choice("event", tuple(_STATES))
-    if event is None:
-        raise invalid("PullRequestReview", "event", "missing_field")
-    own = issue.author is call.actor
-    if own and event != "COMMENT":
-        deed = "approve" if event == "APPROVE" else "request changes on"
-        raise Refused(422, "Unprocessable Entity", [f"Can not {deed} your own pull request"])
+    _check_own(call, issue, event)
+    if _has_pending(call, pull):
+        raise _refused("User can only have one pending review per pull request")
     body = fields.optional_text("body") or ""
     comments = [
         Fields(one, "PullRequestReviewComment") for one in fields.objects("comments", MAX_COMMENTS)
     ]
-    if not body.strip() and event != "APPROVE" and not comments:
-        raise Refused(422, "Unprocessable Entity", ["Body can't be blank"])
-    review = await _submit(call, _STATES[event], body, comments, fields)
+    if event is not None and event != "APPROVE" and not body.strip() and not comments:
+        raise _refused("Body can't be blank")
+    review = await _written(call, body, comments, fields)
+    if event is not None:
+        await _submit(call, issue, pull, review, event)
     return Reply(200, GitRender(call.render).review(call.repository, issue, review))
+
+
+async def submit_review(call: Call) -> Reply:
+    """Let everybody see a review that was pending."""
+    (issue, pull), review = call.pull, _review(call)
+    fields = call.fields("PullRequestReview")
+    event = fields.choice("event", tuple(_STATES))
+    if event is None:
+        raise Refused(422, 'Invalid request.\n\n"event" wasn\'t supplied.')
+    if review.author is not call.actor:
+        raise forbidden(call.caller)
+    if review.state != "PENDING":
+        raise _refused("Could not submit a review that is not pending")
+    _check_own(call, issue, event)
+    review.body = fields.optional_text("body") or review.body
+    has_comments = any(one.review_id == review.id for one in pull.line_comments)
+    if event != "APPROVE" and not review.body.strip() and not has_comments:
+        raise _refused("Body can't be blank")
+    await _submit(call, issue, pull, review, event)
+    return Reply(200, GitRender(call.render).review(call.repository, issue, review))
+
+
+async def get_review(call: Call) -> Reply:
+    issue, review = call.pull[0], _review(call)
+    return Reply(200, GitRender(call.render).review(call.repository, issue, review))
+
+
+async def delete_review(call: Call) -> Reply:
+    """Of one that is pending nothing is left."""
+    (issue, pull), review = call.pull, _review(call)
+    if review.state != "PENDING":
+        raise _refused("Can not delete a non-pending pull request review")
+    pull.reviews.remove(review)
+    pull.line_comments = [one for one in pull.line_comments if one.review_id != review.id]
+    return Reply(200, GitRender(call.render).review(call.repository, issue, review))
+
+
+def _check_own(call: Call, issue: Issue, event: str | None) -> None:
+    if issue.author is call.actor and event in ("APPROVE", "REQUEST_CHANGES"):
+        deed = "approve" if event == "APPROVE" else "request changes on"
+        raise _refused(f"Can not {deed} your own pull request")
+
+
+def _refused(why: str) -> Refused:
+    return Refused(422, "Unprocessable Entity", [why])
+
+
+def _review(call: Call) -> Review:
+    """The one in the path, if the caller may see it."""
+    number = call.number("review_id")
+    for review in call.pull[1].reviews:
+        if review.id == number and _is_shown(call, review):
+            return review
+    raise not_found()
 
 
 async def change_review(call: Call) -> Reply:
     """Other words; only who wrote a review may change it."""
-    (issue, pull), number = call.pull, call.number("review_id")
-    review = next((one for one in pull.reviews if one.id == number), None)
-    if review is None:
-        raise not_found()
+    (issue, pull), review = call.pull, _review(call)
     if review.author is not call.actor:
-        raise forbidden()
+        raise forbidden(call.caller)
     before, review.body = review.body, call.fields("PullRequestReview").text("body")
-    if review.body != before:
+    if review.body != before and review.state != "PENDING":
         issue.updated_at = call.now
         changes: Json = {"body": {"from": before}}
         await call.events.pull_request_review(
@@ -73,35 +129,43 @@ async def create_comment(call: Call) -> Reply:
     """A single comment on a line; GitHub makes a review of its own around it."""
     issue, pull = call.pull
     fields = call.fields("PullRequestReviewComment")
-    await _submit(call, "COMMENTED", "", [fields], fields)
+    if _has_pending(call, pull):
+        words = "user_id can only have one pending review per pull request"
+        raise invalid("PullRequestReview", "user_id", "custom", words)
+    review = await _written(call, "", [fields], fields)
+    await _submit(call, issue, pull, review, "COMMENT")
     body = GitRender(call.render).line_comment(call.repository, issue, pull.line_comments[-1])
     return Reply(201, body, {"Location": body["url"]})
 
 
-async def _submit(
-    call: Call,
-    state: Literal["APPROVED", "CHANGES_REQUESTED", "COMMENTED"],
-    body: str,
-    comments: list[Fields],
-    fields: Fields,
-) -> Review:
-    """All of a review or, if one line is not part of the diff, nothing of it."""
+def _has_pending(call: Call, pull: Pull) -> bool:
+    return any(one.state == "PENDING" and one.author is call.actor for one in pull.reviews)
+
+
+async def _written(call: Call, body: str, comments: list[Fields], fields: Fields) -> Review:
+    """A pending review: all of it or, if one line is not part of the diff, nothing."""
     issue, pull = call.pull
     repository = call.repository
     head, _ = await ends(repository, issue, pull)
     commit = fields.optional_text("commit_id") or head
-    review = Review(call.world.next_id(), call.actor, state, body, commit, call.now)
+    review = Review(call.world.next_id(), call.actor, "PENDING", body, commit, None)
     files = (await pull_changes(repository, issue, pull)).files if comments else ()
     lines = [_line_comment(call, review, files, one) for one in comments]
     pull.reviews.append(review)
     pull.line_comments += lines
+    return review
+
+
+async def _submit(call: Call, issue: Issue, pull: Pull, review: Review, event: str) -> None:
+    repository = call.repository
+    review.state, review.submitted_at = _STATES[event], call.now
     issue.updated_at = call.now
     await call.events.pull_request_review("submitted", repository, issue, pull, review, call.actor)
-    for line in lines:
-        await call.events.pull_request_review_comment(
-            "created", repository, issue, pull, line, call.actor
-        )
-    return review
+    for line in pull.line_comments:
+        if line.review_id == review.id:
+            await call.events.pull_request_review_comment(
+                "created", repository, issue, pull, line, call.actor
+            )
 
 
 def _line_comment(
@@ -163,7 +227,7 @@ def _listed(call: Call, pulls: list[tuple[Issue, Pull]]) -> Reply:
     found = [
         (issue, one)
         for issue, pull in pulls
-        for one in pull.line_comments
+        for one in pull.shown_comments
         if since is None or one.updated_at >= since
     ]
     found.sort(key=lambda pair: pair[1].id)
@@ -177,6 +241,15 @@ def _listed(call: Call, pulls: list[tuple[Issue, Pull]]) -> Reply:
     return Reply(200, body, links)
 
 
+async def list_reviews_comments(call: Call) -> Reply:
+    """Of one review, also while it is pending."""
+    (issue, pull), review = call.pull, _review(call)
+    found = [one for one in pull.line_comments if one.review_id == review.id]
+    page, links = call.page(found)
+    git = GitRender(call.render)
+    return Reply(200, [git.review_comment(call.repository, issue, one) for one in page], links)
+
+
 async def get_comment(call: Call) -> Reply:
     issue, _, line = _find(call)
     return Reply(200, GitRender(call.render).line_comment(call.repository, issue, line))
@@ -185,7 +258,7 @@ async def get_comment(call: Call) -> Reply:
 async def change_comment(call: Call) -> Reply:
     issue, pull, line = _find(call)
     if line.author is not call.actor and not call.at_least(Role.WRITE, "pull_requests"):
-        raise forbidden()
+        raise forbidden(call.caller)
     before, line.body = line.body, call.fields("PullRequestReviewComment").text("body")
     if line.body != before:
         line.updated_at = issue.updated_at = call.now
@@ -203,20 +276,25 @@ async def react_to_comment(call: Call) -> Reply:
 def _find(call: Call) -> tuple[Issue, Pull, LineComment]:
     number = call.number("comment_id")
     for issue, pull in call.repository.pulls():
-        for line in pull.line_comments:
+        for line in pull.shown_comments:
             if line.id == number:
                 return issue, pull, line
     raise not_found()
 
 
 _ONE = f"{REPO}/pulls/{{pull_number}}"
+_OF_A_PULL = f"{_ONE}/reviews/{{review_id}}"
 _COMMENT = f"{REPO}/pulls/comments/{{comment_id}}"
 _READ = reading("pull_requests")
 _REVIEW = writing(Role.READ, "pull_requests")
 ROUTES = (
     Route("GET", f"{_ONE}/reviews", list_reviews, _READ),
     Route("POST", f"{_ONE}/reviews", create_review, _REVIEW),
-    Route("PUT", f"{_ONE}/reviews/{{review_id}}", change_review, _REVIEW),
+    Route("GET", _OF_A_PULL, get_review, _READ),
+    Route("PUT", _OF_A_PULL, change_review, _REVIEW),
+    Route("DELETE", _OF_A_PULL, delete_review, _REVIEW),
+    Route("POST", f"{_OF_A_PULL}/events", submit_review, _REVIEW),
+    Route("GET", f"{_OF_A_PULL}/comments", list_reviews_comments, _READ),
     Route("GET", f"{_ONE}/comments", list_comments, _READ),
     Route("POST", f"{_ONE}/comments", create_comment, _REVIEW),
     Route("GET", f"{REPO}/pulls/comments", list_repository_comments, _READ),

@@ -87,14 +87,14 @@ def authorise(call: Call, access: Need | Special) -> None:
                 raise Refused(401, "A JSON web token could not be decoded")
         case "installation":
             if not isinstance(call.caller, AsInstallation):
-                raise forbidden()
+                raise Refused(403, "You must authenticate with an installation access token")
         case "known" | "members":
             if isinstance(call.caller, Nobody | AsApp):
                 raise Refused(401, "Requires authentication")
             if access == "known":
                 return
             if isinstance(call.caller, AsInstallation) and not call.caller.may("members", "read"):
-                raise forbidden("members=read")
+                raise forbidden(call.caller, "members=read")
         case Need():
             _authorise_in_repository(call, call.repository, access)
         case _:
@@ -116,7 +116,7 @@ def _authorise_in_repository(call: Call, repository: Repository, need: Need) -> 
                 raise Refused(401, "Requires authentication")
         case AsInstallation():
             if not any(caller.may(one, need.level) for one in need.permissions):
-                raise forbidden(*(f"{one}={need.level}" for one in need.permissions))
+                raise forbidden(caller, *(f"{one}={need.level}" for one in need.permissions))
         case AsUser(user):
             if need.app_only:
                 raise Refused(403, "You must authenticate via a GitHub App.")

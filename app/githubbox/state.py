@@ -92,10 +92,11 @@ class Comment:
 class Review:
     id: int
     author: User
-    state: Literal["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]
+    state: Literal["APPROVED", "CHANGES_REQUESTED", "COMMENTED", "PENDING"]
+    """`PENDING`: its author has not submitted it, and nobody else sees it."""
     body: str
     commit_id: str
-    submitted_at: datetime
+    submitted_at: datetime | None
 
 
 @dataclass(slots=True, eq=False)
@@ -138,6 +139,17 @@ class Pull:
     """Head and base for which somebody has asked whether they can be merged."""
     source: Repository | None = None
     """The fork whose branch the head is; None: it is one of the repository itself."""
+
+    @property
+    def submitted(self) -> list[Review]:
+        """The reviews that everybody sees."""
+        return [one for one in self.reviews if one.state != "PENDING"]
+
+    @property
+    def shown_comments(self) -> list[LineComment]:
+        """The comments on lines that everybody sees."""
+        seen = {one.id for one in self.submitted}
+        return [one for one in self.line_comments if one.review_id in seen]
 
     async def head_sha(self, repository: Repository) -> str | None:
         """What is to be merged as of now; None: the branch is gone."""
@@ -215,6 +227,17 @@ class CheckRun:
     """Of another App that made it; None: the box's own."""
 
 
+@dataclass(frozen=True, slots=True)
+class CheckSuite:
+    """All runs of one App on one commit."""
+
+    id: int
+    head_sha: str
+    app_slug: str | None
+    """As `CheckRun.app_slug`."""
+    created_at: datetime
+
+
 @dataclass(slots=True, eq=False)
 class Status:
     id: int
@@ -251,8 +274,8 @@ class Repository:
     issues: dict[int, Issue] = field(default_factory=dict)
     checks: dict[int, CheckRun] = field(default_factory=dict)
     statuses: list[Status] = field(default_factory=list)
-    suites: dict[str, int] = field(default_factory=dict)
-    """Id of the check suite of a commit."""
+    suites: dict[tuple[str, str | None], CheckSuite] = field(default_factory=dict)
+    """By commit and App, as `CheckRun.app_slug` names it."""
     last_number: int = 0
     deleted: set[int] = field(default_factory=set)
     """Numbers of deleted issues: they stay used, and REST answers 410 for them."""

@@ -25,7 +25,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from app.githubbox.box import Box
-from tests.contract.openapi import Contract
+from tests.contract.openapi import GRAPHQL, Contract
 
 SECRET = "a secret of the tests"
 REPO = "/repos/octo/demo"
@@ -129,7 +129,7 @@ class Rig:
         for one in self.exchanges():
             if "webhook" in one:
                 CONTRACT.check_webhook(one["webhook"], one["action"], one["payload"])
-            elif one["status"] not in UNCHECKED_STATUSES:
+            elif one["status"] not in UNCHECKED_STATUSES and one["path"] != GRAPHQL:
                 CONTRACT.check_answer(one["method"], one["path"], one["status"], one["response"])
                 if one["status"] < 400:
                     CONTRACT.check_request(one["method"], one["path"], one["query"], one["request"])

@@ -47,7 +47,7 @@ CORRECTED_ANSWERS: Final[Mapping[tuple[str, int], tuple[Json, str]]] = {
 """Answers that GitHub describes wrongly: the schema that holds instead, and why."""
 
 GRAPHQL: Final = "/graphql"
-"""Described by a schema of its own; the box answers only the one query that it knows."""
+"""Described by a schema of its own."""
 MAX_PROBLEMS_SHOWN: Final = 6
 
 _ROOT: Final = "urn:github"

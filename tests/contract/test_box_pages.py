@@ -76,14 +76,15 @@ async def test_every_page_shows_what_it_is_about(tmp_path: Path) -> None:
             "/octo/demo/issues/1": [
                 "<strong>done</strong>",
                 "☑",
-                "max_iterations: 5 of 5",
                 'href="/octo/demo/pull/2"',
                 "bug</span>",
+                "Add a comment",
             ],
             pull["html_url"]: [
                 "Fixes",
                 '<div class="added">+def add(a, b): return a + b</div>',
                 "✗",
+                "max_iterations: 5 of 5",
                 'href="/octo/demo/issues/1"',
             ],
             run["check_runs"][0]["html_url"]: ["still wrong", "<table>", "max_iterations"],
@@ -92,6 +93,8 @@ async def test_every_page_shows_what_it_is_about(tmp_path: Path) -> None:
             "/octo/demo/compare/main...squadron/bug-fix/issue-1": ["Change calc.py"],
             "/octo/demo/blob/main/calc.py": ["return a - b"],
         }
+        issue = await box.client().get("/octo/demo/issues/1")
+        assert "max_iterations" not in issue.text, "as on GitHub, checks stand on pull requests"
         links: set[str] = set()
         for url, texts in pages.items():
             answer = await box.client().get(url)
@@ -104,12 +107,67 @@ async def test_every_page_shows_what_it_is_about(tmp_path: Path) -> None:
             assert (await box.client().get(link)).status_code == 200, link
         assert "refresh" in (await box.client().get("/octo/demo?live=1")).headers
         assert (await box.client().get("/octo/demo/issues/99")).status_code == 404
-        kept = [
-            one
-            for one in box.record.read_text().splitlines(True)
-            if '"path":"/repos' in one or '"webhook"' in one
-        ]
-        box.record.write_text("".join(kept))  # the contract knows no pages
+        without_pages(box)
+
+
+def without_pages(box: Rig) -> None:
+    """The contract knows none."""
+    kept = [
+        one
+        for one in box.record.read_text().splitlines(True)
+        if '"path":"/repos' in one or '"webhook"' in one
+    ]
+    box.record.write_text("".join(kept))
+
+
+async def test_who_sits_at_the_machine_comments_on_a_page(tmp_path: Path) -> None:
+    async with rig(tmp_path) as box:
+        await story(box)
+        visitor = box.client()
+        for where in ("issues/1", "pull/2"):
+            page = await visitor.get(f"/octo/demo/{where}")
+            [action] = re.findall(r'<form class="card" method="post" action="([^"]+)"', page.text)
+            first, *_ = re.findall(r"<option>([^<]+)</option>", page.text)
+            form = {"as": first, "body": "/squadron status & more"}
+            sent = await visitor.post(action, data=form)
+            assert sent.status_code == 303
+            number = where.partition("/")[2]
+            said = (await visitor.get(f"{REPO}/issues/{number}/comments")).json()[-1]
+            assert (said["user"]["login"], said["body"]) == (first, form["body"])
+            assert sent.headers["location"] == f"/octo/demo/{where}#issuecomment-{said['id']}"
+            assert "/squadron status &amp; more" in (await visitor.get(f"/octo/demo/{where}")).text
+        permission = f"{REPO}/collaborators/{first}/permission"
+        may = (await (await box.installation()).get(permission)).json()["permission"]
+        assert may in ("admin", "write"), "whom agents listen to comes first"
+        assert (await box.heard()).count("issue_comment.created") == 3
+        without_pages(box)
+
+
+@pytest.mark.parametrize(
+    ("form", "origin", "status"),
+    [
+        ({"as": "write", "body": "b"}, "https://elsewhere.example", 403),
+        ({"as": "write", "body": "b"}, "null", 403),
+        ({"as": "squadron-box[bot]", "body": "b"}, None, 422),
+        ({"as": "nobody", "body": "b"}, None, 422),
+        ({"body": "b"}, None, 422),
+        ({"as": "write", "body": " "}, None, 422),
+        ({"as": "write", "body": "x" * 200_000}, None, 422),
+    ],
+)
+async def test_a_comment_that_nobody_wrote_there_is_refused(
+    tmp_path: Path, form: dict[str, str], origin: str | None, status: int
+) -> None:
+    async with rig(tmp_path) as box:
+        await story(box)
+        headers = {"Origin": origin} if origin else {}
+        place = "/octo/demo/issues/1/comments"
+        sent = await box.client().post(place, data=form, headers=headers)
+        assert sent.status_code == status
+        assert len((await box.client().get(f"{REPO}/issues/1/comments")).json()) == 1
+        nowhere = await box.client().post("/octo/demo/issues/99/comments", data={"as": "write"})
+        assert nowhere.status_code == 404
+        without_pages(box)
 
 
 @pytest.mark.parametrize(

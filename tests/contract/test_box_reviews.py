@@ -75,3 +75,53 @@ async def test_another_apps_check_run(box: Rig) -> None:
     us = (await app.get(f"{REPO}/commits/{sha}/check-runs?app_id={box.box.identity.app_id}")).json()
     assert [one["name"] for one in us["check_runs"]] == ["ours"]
     assert "check_run.completed" in await box.heard()
+
+
+async def test_a_review_without_an_event_is_pending_until_its_author_submits_it(box: Rig) -> None:
+    number, ann, rita = await _pull(box), box.person("write"), box.person("read")
+    place = f"{REPO}/pulls/{number}"
+    wish = {"path": "sum.py", "line": 2, "side": "RIGHT", "body": "a + b"}
+    before = await box.heard()
+    made = await ann.post(f"{place}/reviews", json={"body": "Half.", "comments": [wish]})
+    review = made.json()
+    assert (made.status_code, review["state"]) == (200, "PENDING")
+    assert "submitted_at" not in review
+    one = f"{place}/reviews/{review['id']}"
+    assert (await rita.get(f"{place}/reviews")).json() == []
+    assert (await rita.get(one)).status_code == 404
+    assert (await ann.get(f"{place}/reviews")).json() == [review] == [(await ann.get(one)).json()]
+    assert (await ann.get(f"{place}/comments")).json() == []
+    assert [each["body"] for each in (await ann.get(f"{one}/comments")).json()] == ["a + b"]
+    assert await box.heard() == before, "GitHub tells nobody of it"
+
+    for path, content in (("reviews", {"event": "COMMENT", "body": "b"}), ("comments", wish)):
+        second = await ann.post(f"{place}/{path}", json=content)
+        assert second.status_code == 422
+        assert "only have one pending review" in str(second.json()["errors"])
+
+    assert (await ann.put(one, json={"body": "Whole."})).json()["body"] == "Whole."
+    assert (await ann.post(f"{one}/events", json={})).status_code == 422
+    done = await ann.post(f"{one}/events", json={"event": "REQUEST_CHANGES"})
+    assert (done.json()["state"], done.json()["body"]) == ("CHANGES_REQUESTED", "Whole.")
+    assert [each["state"] for each in (await rita.get(f"{place}/reviews")).json()] == [
+        "CHANGES_REQUESTED"
+    ]
+    assert len((await rita.get(f"{place}/comments")).json()) == 1
+    assert (await box.heard())[len(before) :] == [
+        "pull_request_review.submitted",
+        "pull_request_review_comment.created",
+    ]
+    again = await ann.post(f"{one}/events", json={"event": "COMMENT", "body": "b"})
+    assert again.status_code == 422
+    assert (await ann.delete(one)).status_code == 422
+
+
+async def test_of_a_pending_review_that_is_deleted_nothing_is_left(box: Rig) -> None:
+    number, ann = await _pull(box), box.person("write")
+    place = f"{REPO}/pulls/{number}"
+    wish = {"path": "sum.py", "line": 2, "side": "RIGHT", "body": "a + b"}
+    review = (await ann.post(f"{place}/reviews", json={"comments": [wish]})).json()
+    assert (await ann.delete(f"{place}/reviews/{review['id']}")).status_code == 200
+    assert (await ann.get(f"{place}/reviews")).json() == []
+    done = await ann.post(f"{place}/reviews", json={"event": "APPROVE"})
+    assert done.json()["state"] == "APPROVED"

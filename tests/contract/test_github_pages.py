@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from app.adapters.github import GitHubApp
 from app.githubbox.box import Box
 from app.githubbox.state import CheckRun, Json, Role
+from app.githubbox.suites import add_check
 from app.ports import CheckText, Repository
 from tests.contract.github_support import Judged
 from tests.support.github import git
@@ -168,7 +169,6 @@ async def test_check_runs_of_ours(crowd: Crowd) -> None:
 
 async def test_failing_checks_and_statuses_of_others(crowd: Crowd) -> None:
     repository, now = crowd.box.world.repositories["octo/demo"], crowd.box.world.now()
-    repository.suites[crowd.head] = crowd.box.world.next_id()
     crowd.box.identity.other_app("ci")
     for number in range(MANY):
         check = CheckRun(
@@ -183,7 +183,7 @@ async def test_failing_checks_and_statuses_of_others(crowd: Crowd) -> None:
             summary="",
             app_slug="ci",
         )
-        repository.checks[check.id] = check
+        add_check(crowd.box.world, repository, check)
     await crowd.many(
         f"/statuses/{crowd.head}", lambda number: {"state": "failure", "context": f"{number}"}
     )

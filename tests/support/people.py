@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from app.githubbox.graphql import READY
 from app.scripted.script import Answer, ComputedStep, Script, Step
 
 REPOSITORY = "octo/demo"
@@ -83,7 +82,9 @@ class People(ABC):
     def makes_ready(self, pull_request: str, by: str = "maria") -> None:
         """Somebody says that a draft, by its path in REST, is ready for review."""
         node = self.does(by, "GET", pull_request)["node_id"]
-        answer = self.does(by, "POST", "/graphql", {"query": READY, "variables": {"id": node}})
+        ready = f'markPullRequestReadyForReview(input: {{pullRequestId: "{node}"}})'
+        query = f"mutation {{ {ready} {{ pullRequest {{ isDraft }} }} }}"
+        answer = self.does(by, "POST", "/graphql", {"query": query})
         assert "errors" not in answer, answer
 
     @abstractmethod

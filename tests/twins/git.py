@@ -143,6 +143,10 @@ class MemoryGit:
     async def changes(self, old: str, new: str) -> tuple[FileChange, ...]:
         return self._changes(old, new)
 
+    async def diff(self, old: str, new: str) -> bytes:
+        found = self._changes(old, new)
+        return "".join(_printed(one.path, one.status, one.patch) for one in found).encode()
+
     async def entries(self, sha: str, path: str) -> list[Entry]:
         files, below = self.files(sha), f"{path}/" if path else ""
         if path in files:
@@ -243,6 +247,15 @@ def _differences(old: Files, new: Files) -> Iterator[FileChange]:
         shown = patch if patch and len(patch) <= MAX_PATCH_CHARACTERS else None
         blob = None if after is None else _blob(after)
         yield FileChange(path, None, blob, status, plus, minus, shown)
+
+
+def _printed(path: str, status: str, patch: str | None) -> str:
+    """One file of a change, as git prints it."""
+    old = "/dev/null" if status == "added" else f"a/{path}"
+    new = "/dev/null" if status == "removed" else f"b/{path}"
+    mode = {"added": "new file mode 100644\n", "removed": "deleted file mode 100644\n"}
+    head = f"diff --git a/{path} b/{path}\n{mode.get(status, '')}--- {old}\n+++ {new}\n"
+    return f"{head}{patch or ''}\n"
 
 
 def _lines(content: bytes | None) -> list[str]:

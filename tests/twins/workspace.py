@@ -222,8 +222,7 @@ class TwinWorkspace:
     async def change(self, order: CheckoutOrder) -> str:
         git = self._git(f"change {order.agent}", order)
         clone = self._clones[order.agent]
-        changes = await git.changes(clone.base, clone.head)
-        return "".join(_printed(one.path, one.status, one.patch) for one in changes)
+        return (await git.diff(clone.base, clone.head)).decode()
 
     async def delete_branch(self, order: CheckoutOrder, sha: str) -> bool:
         git = self._git(f"delete_branch {order.agent}", order)
@@ -401,15 +400,6 @@ class TwinWorkspace:
     async def _delete(self, agent: str) -> None:
         self._clones.pop(agent, None)
         shutil.rmtree(agent_directory(self._data, agent) / "workspace", ignore_errors=True)
-
-
-def _printed(path: str, status: str, patch: str | None) -> str:
-    """One file of a change, as git prints it."""
-    old = "/dev/null" if status == "added" else f"a/{path}"
-    new = "/dev/null" if status == "removed" else f"b/{path}"
-    mode = {"added": "new file mode 100644\n", "removed": "deleted file mode 100644\n"}
-    head = f"diff --git a/{path} b/{path}\n{mode.get(status, '')}--- {old}\n+++ {new}\n"
-    return f"{head}{patch or ''}\n"
 
 
 def _named(path: str, held: Files) -> str:

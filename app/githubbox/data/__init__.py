@@ -1,6 +1,7 @@
-"""What GitHub says about itself: a slice of its OpenAPI description, and its official examples.
+"""What GitHub says about itself: a slice of its OpenAPI description, one of its GraphQL schema, and
+its official examples.
 
-Both files are made by ``python -m app.githubbox.data.regenerate`` from the packages that
+All files are made by ``python -m app.githubbox.data.regenerate`` from the packages that
 ``LICENSE-octokit.txt`` names; nobody edits them by hand.
 """
 
@@ -27,6 +28,11 @@ def examples() -> dict[str, Any]:
     * ``"webhook issues.opened"``, ``"webhook push"`` → one payload, the fullest one there is.
     """
     return _read("examples.json.gz")
+
+
+def graphql_schema() -> str:
+    """The types and fields of GraphQL that the box knows."""
+    return resources.files(__package__).joinpath("schema.graphql").read_text()
 
 
 def _read(name: str) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Makes the files of this folder anew: ``python -m app.githubbox.data.regenerate NODE_MODULES``.
 
-NODE_MODULES is where ``npm install @octokit/openapi@23.0.2 @octokit/webhooks-examples@7.6.1`` put
-the packages. Equal packages give equal bytes. Three files are written: the contract (what
-requests, answers and webhooks must look like), the examples (templates for the box's answers), and
-every example payload of the webhooks, for the tests.
+NODE_MODULES is where ``npm install @octokit/openapi@23.0.2 @octokit/webhooks-examples@7.6.1
+@octokit/graphql-schema@15.26.1`` put the packages. Equal packages give equal bytes. Four files are
+written: the contract (what requests, answers and webhooks must look like), the examples (templates
+for the box's answers), the schema of GraphQL, and every example payload of the webhooks, for the
+tests.
 """
 
 import argparse
@@ -12,6 +13,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+
+from app.githubbox.data.slim_graphql import slim_schema
 
 Json = Any
 """A parsed JSON value."""
@@ -44,6 +47,8 @@ OPERATIONS: Final = {
     f"{_REPO}/check-runs": "POST",
     f"{_REPO}/check-runs/{{check_run_id}}": "GET PATCH",
     f"{_REPO}/check-runs/{{check_run_id}}/annotations": "GET",
+    f"{_REPO}/check-suites/{{check_suite_id}}": "GET",
+    f"{_REPO}/check-suites/{{check_suite_id}}/check-runs": "GET",
     f"{_REPO}/collaborators/{{username}}": "GET",
     f"{_REPO}/collaborators/{{username}}/permission": "GET",
     f"{_REPO}/commits": "GET",
@@ -85,7 +90,9 @@ OPERATIONS: Final = {
     f"{_PULL}/merge": "GET PUT",
     f"{_PULL}/requested_reviewers": "POST",
     f"{_PULL}/reviews": "GET POST",
-    f"{_PULL}/reviews/{{review_id}}": "PUT",
+    f"{_PULL}/reviews/{{review_id}}": "GET PUT DELETE",
+    f"{_PULL}/reviews/{{review_id}}/comments": "GET",
+    f"{_PULL}/reviews/{{review_id}}/events": "POST",
     f"{_REPO}/statuses/{{sha}}": "POST",
 }
 """Path → methods that Squadron sends or the box answers."""
@@ -303,6 +310,9 @@ def main() -> None:
     webhooks = json.loads((octokit / "webhooks-examples/api.github.com/index.json").read_bytes())
     _write(HERE / "contract.json.gz", slim_contract(description))
     _write(HERE / "examples.json.gz", official_examples(description, webhooks))
+    schema = slim_schema((octokit / "graphql-schema/schema.graphql").read_text())
+    (HERE / "schema.graphql").write_text(schema)
+    print(f"schema.graphql: {len(schema):,} bytes")
     _write(WEBHOOK_PAYLOADS, all_payloads(webhooks))
 
 
