@@ -31,7 +31,6 @@ from app.githubbox.state import (
     NO_DRAFTS,
     Issue,
     Json,
-    Pull,
     Repository,
     Role,
     TimelineEvent,
@@ -101,22 +100,24 @@ class _Root:
 
     def _node(self, name: str) -> Node:
         for repository in self._call.world.repositories.values():
-            if not sees(self._call.caller, repository):
-                continue
-            for issue in repository.issues.values():
-                names = (f"I_{issue.id}", f"PR_{issue.pull.id}" if issue.pull else "")
-                if name in names:
-                    return self._nodes.thread(repository, issue)
-            if name == f"R_{repository.id}":
+            if name == f"R_{repository.id}" and sees(self._call.caller, repository):
                 return self._nodes.repository(repository)
+        return self._nodes.thread(*self._thread(name))
+
+    def _thread(self, name: str) -> tuple[Repository, Issue]:
+        """The issue or pull request of that global id, where the caller sees it."""
+        for repository in self._call.world.repositories.values():
+            for issue in repository.issues.values():
+                if name == issue.node_id and sees(self._call.caller, repository):
+                    return repository, issue
         raise _unknown(name)
 
     async def _draft(self, _: Info, asked: Json, is_draft: bool) -> Node:
         call, name = self._call, asked["pullRequestId"]
-        found = self._pull(name)
-        if found is None or not sees(call.caller, found[0]):
+        repository, issue = self._thread(name)
+        pull = issue.pull
+        if pull is None:
             raise _unknown(name)
-        repository, issue, pull = found
         if not _may_draft(call.caller, repository, issue):
             raise mistake("FORBIDDEN", str(forbidden(call.caller)))
         if is_draft and not repository.has_drafts:
@@ -129,13 +130,6 @@ class _Root:
             issue.timeline.append(entry)
             await call.events.pull_request(action, repository, issue, pull, call.actor)
         return {"pullRequest": self._nodes.thread(repository, issue)}
-
-    def _pull(self, name: str) -> tuple[Repository, Issue, Pull] | None:
-        for repository in self._call.world.repositories.values():
-            for issue, pull in repository.pulls():
-                if name == f"PR_{pull.id}":
-                    return repository, issue, pull
-        return None
 
 
 def _unknown(name: str) -> GraphQLError:

@@ -112,7 +112,7 @@ def _is_required(repository: Repository, name: str) -> Callable[..., bool]:
         return any(
             name in repository.required.get(pull.base, ())
             for issue, pull in repository.pulls()
-            if pullRequestId == f"PR_{pull.id}" or pullRequestNumber == issue.number
+            if pullRequestId == issue.node_id or pullRequestNumber == issue.number
         )
 
     return answer

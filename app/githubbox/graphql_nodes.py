@@ -15,7 +15,7 @@ from app.githubbox.graphql_accounts import account
 from app.githubbox.graphql_commits import Commits
 from app.githubbox.graphql_pages import Info, Node, mistake, page
 from app.githubbox.graphql_search import issues_asked, pulls_asked, state_of
-from app.githubbox.http import Call
+from app.githubbox.http import Call, forbidden
 from app.githubbox.identity import AsInstallation, sees
 from app.githubbox.moves import closes
 from app.githubbox.render import instant, optional_instant
@@ -125,7 +125,7 @@ class Nodes:
     def _check_may(self, permission: str) -> None:
         caller = self._call.caller
         if isinstance(caller, AsInstallation) and not caller.may(permission, "read"):
-            raise mistake("FORBIDDEN", "Resource not accessible by integration")
+            raise mistake("FORBIDDEN", str(forbidden(caller)))
 
     # --- accounts ------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ class Nodes:
         number_of_edits = sum(each.what == "body" for each in issue.edits)
         node: dict[str, object] = {
             "__typename": "Issue",
-            "id": f"I_{issue.id}",
+            "id": issue.node_id,
             "number": issue.number,
             "title": issue.title,
             "url": self._call.render.page_url(repository, f"/{kind}/{issue.number}"),
@@ -292,7 +292,6 @@ class Nodes:
         ]
         return {
             "__typename": "PullRequest",
-            "id": f"PR_{pull.id}",
             "state": state_of(issue, pull),
             "isDraft": pull.draft,
             "merged": pull.merged_at is not None,

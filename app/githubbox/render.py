@@ -312,7 +312,7 @@ class Render:
         names = {_EXAMPLE_REPOSITORY: repository.full_name, "/1347": f"/{issue.number}"}
         body = self.example(ISSUE, names) | {
             "id": issue.id,
-            "node_id": f"I_{issue.id}",
+            "node_id": issue.node_id,
             "number": issue.number,
             "state": issue.state,
             "state_reason": issue.state_reason,

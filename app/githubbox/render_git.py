@@ -180,7 +180,7 @@ class GitRender:
             | {key: shared[key] for key in taken}
             | {
                 "id": pull.id,
-                "node_id": f"PR_{pull.id}",
+                "node_id": issue.node_id,
                 "statuses_url": statuses,
                 "draft": pull.draft,
                 "merged_at": optional_instant(pull.merged_at),

@@ -206,6 +206,11 @@ class Issue:
     edits: list[TextEdit] = field(default_factory=list)
     pull: Pull | None = None
 
+    @property
+    def node_id(self) -> str:
+        """Its global id: a pull request has that of its own, also where it is shown as an issue."""
+        return f"I_{self.id}" if self.pull is None else f"PR_{self.pull.id}"
+
 
 @dataclass(slots=True, eq=False)
 class CheckRun:

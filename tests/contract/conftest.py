@@ -1,17 +1,25 @@
 """Fixtures of the contract tests."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
 
 from app.adapters.workspace import GitWorkspace
+from tests.contract.box_support import Rig, rig
 from tests.contract.copilot import copilot, copilot_cache
 from tests.contract.git_remote import GitRemote, serving, workspaces
 from tests.contract.store_support import World, migrated, world
 from tests.support.hook import Clone, Start, a_clone, starting
 
 __all__ = ["copilot", "copilot_cache", "migrated", "world"]
+
+
+@pytest.fixture
+async def box(tmp_path: Path) -> AsyncIterator[Rig]:
+    """A GitHub in a box, with one repository; all that it says is held against the contract."""
+    async with rig(tmp_path) as here:
+        yield here
 
 
 @pytest.fixture(scope="module")

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
 import pytest
 
 from tests.contract.box_support import REPO, Rig, rig
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as here:
-        yield here
 
 
 async def fault(box: Rig, **description: object) -> None:

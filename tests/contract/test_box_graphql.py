@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.contract.box_support import REPO, Rig, rig
+from tests.contract.box_support import REPO, Rig
 from tests.contract.test_box_story import branch
 
 HERE = {"owner": "octo", "name": "demo"}
@@ -45,12 +43,6 @@ query($owner: String!, $name: String!, $number: Int!) {
   }
 }
 """
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as here:
-        yield here
 
 
 async def ask(client: httpx.AsyncClient, query: str, **variables: object) -> Any:
@@ -167,9 +159,9 @@ async def test_who_sees_nothing_is_told_that_there_is_nothing(box: Rig) -> None:
         ["repository"],
     )
     issue = box.box.world.repositories["octo/demo"].issues[1]
-    by_id = f'{{ node(id: "I_{issue.id}") {{ id }} }}'
+    by_id = f'{{ node(id: "{issue.node_id}") {{ id }} }}'
     assert (await ask(box.person("none"), by_id))["errors"][0]["type"] == "NOT_FOUND"
-    assert (await ask(box.person("read"), by_id))["data"] == {"node": {"id": f"I_{issue.id}"}}
+    assert (await ask(box.person("read"), by_id))["data"] == {"node": {"id": issue.node_id}}
     app = await box.installation(permissions={"metadata": "read"})
     query = '{ repository(owner: "octo", name: "demo") { issue(number: 1) { id } } }'
     assert (await ask(app, query))["errors"][0]["type"] == "FORBIDDEN"

@@ -1,18 +1,7 @@
 """Reviews in the box: comments on lines, and check runs of other Apps."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
-from tests.contract.box_support import REPO, Rig, rig
+from tests.contract.box_support import REPO, Rig
 from tests.contract.test_box_story import branch
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as here:
-        yield here
 
 
 async def _pull(box: Rig) -> int:

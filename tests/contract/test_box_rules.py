@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
-from tests.contract.box_support import REPO, Rig, rig
+from tests.contract.box_support import REPO, Rig
 from tests.contract.test_box_story import branch
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as here:
-        yield here
 
 
 async def test_a_commit_has_a_suite_for_each_app(box: Rig) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import httpx
 import pytest
@@ -13,13 +11,7 @@ from githubkit import AppAuthStrategy, GitHub
 from githubkit.exception import RequestFailed
 
 from app.githubbox.git import BareRepository
-from tests.contract.box_support import REPO, Rig, app_jwt, rig
-
-
-@pytest.fixture
-async def box(tmp_path: Path) -> AsyncIterator[Rig]:
-    async with rig(tmp_path) as here:
-        yield here
+from tests.contract.box_support import REPO, Rig, app_jwt
 
 
 async def branch(here: Rig, name: str, path: str, text: str) -> str:
