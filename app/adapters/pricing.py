@@ -10,7 +10,7 @@ for one model, these are taken:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
@@ -32,6 +32,18 @@ def price_of(model: str, at: datetime, overrides: Mapping[str, Price]) -> Price 
         if key in overrides:
             return overrides[key]
     return _listed(provider, name, at)
+
+
+def role_prices(
+    default_model: str | None, at: datetime, overrides: Mapping[str, Price]
+) -> Callable[[str | None], Price | None]:
+    """What a role's model costs at an instant; a role that names none has the default one."""
+
+    def price(model: str | None) -> Price | None:
+        asked = model or default_model
+        return None if asked is None else price_of(asked, at, overrides)
+
+    return price
 
 
 def price_of_recorded(model: str, at: datetime, overrides: Mapping[str, Price]) -> Price | None:

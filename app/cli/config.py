@@ -45,7 +45,8 @@ def check(
 ) -> None:
     """Check .squadron/ and show each role's effective limits and where they come from.
 
-    Mistakes go to stderr as file:line:column: message, with exit code 1.
+    Mistakes go to stderr as file:line:column: message, with exit code 1; so do limits on money and
+    tokens that are too small for one tool call and a return.
     The operator's file is honoured if SQUADRON_CONFIG names one.
     """
     reading = reading_of(directory)
@@ -54,15 +55,16 @@ def check(
         if role not in roles and role not in reading.plan.broken:
             fail(f"there is no role {role}{did_you_mean(role, roles)}", USAGE_ERROR)
         roles = {name: plan for name, plan in roles.items() if name == role}
-    for problem in reading.problems:
+    problems = (*reading.problems, *reading.too_small)
+    for problem in problems:
         say(str(problem), err=True)
     for lacking in _lacking({plan.runtime for plan in roles.values()}):
         say(f"note: {lacking}", err=True)
     if as_json:
-        say(json.dumps(_as_json(roles, reading.problems), indent=2))
+        say(json.dumps(_as_json(roles, problems), indent=2))
     else:
         _print_tables(roles)
-    if reading.problems:
+    if problems:
         raise typer.Exit(1)
 
 

@@ -4,6 +4,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from app.adapters.clock import SystemClock
+from app.adapters.pricing import role_prices
 from app.cli.failing import fail
 from app.cli.terminal import say
 from app.config.directory import UnreadableDirectory, read_directory
@@ -28,7 +30,9 @@ def reading_of(directory: Path) -> RepositoryReading:
         files = read_directory(here) if here.exists() else {}
     except UnreadableDirectory as unreadable:
         return RepositoryReading(None, (*operator.problems, *unreadable.problems))
-    reading = read_repository(files, operator.config or OperatorConfig(), root=str(here))
+    config = operator.config or OperatorConfig()
+    prices = role_prices(settings_of().model, SystemClock().now(), config.pricing)
+    reading = read_repository(files, config, root=str(here), price_of=prices)
     if operator.config is None:
         return RepositoryReading(None, (*operator.problems, *reading.problems))
     return reading

@@ -17,6 +17,7 @@ from app.config.operator import OperatorConfig, problems_of
 from app.config.roleplan import CONFIG_FILE, Repository, agent_path_of, plan_role
 from app.config.schema import ConfigFile
 from app.config.strict import read_most
+from app.config.toosmall import RolePrice, too_small
 from app.config.wording import did_you_mean, dotted
 from app.config.yamltree import Document, Mistake, Path, read_document
 from app.core.limits import Limits
@@ -46,15 +47,23 @@ class RepositoryReading:
     problems: tuple[ConfigProblem, ...]
     is_switched_off: bool = False
     """Whether `config.yaml` says `enabled: false`, whatever else is wrong in it."""
+    too_small: tuple[ConfigProblem, ...] = ()
+    """Limits, by place, that do not pay for the first steps of their role's agents, as far as
+    that can be said before."""
 
 
 def read_repository(
-    files: Mapping[str, str | bytes], operator: OperatorConfig, *, root: str = ".squadron"
+    files: Mapping[str, str | bytes],
+    operator: OperatorConfig,
+    *,
+    root: str = ".squadron",
+    price_of: RolePrice = lambda model: None,
 ) -> RepositoryReading:
     """Reads the contents of `.squadron/`, by path relative to it (`config.yaml`, `agents/pm.md`).
 
     Without `config.yaml` everything has its default and the built-in roles exist. `root` is how
-    problems name the directory. Never raises for what the files contain.
+    problems name the directory; `price_of` tells what a role's model costs, for `too_small`. Never
+    raises for what the files contain.
     """
     document = read_document(files.get(CONFIG_FILE, ""))
     config, mistakes = read_most(ConfigFile, document)
@@ -73,7 +82,12 @@ def read_repository(
         plan = _plan(config, _default_limits(repository, operator), roles, broken)
         plan = replace(plan, setup_script=setup, verify_script=verify)
     ordered = tuple(sorted(problems, key=_by_place))
-    return RepositoryReading(plan, ordered, _is_switched_off(document))
+    small = [
+        each for role in roles.values() for each in too_small(repository, role, operator, price_of)
+    ]
+    return RepositoryReading(
+        plan, ordered, _is_switched_off(document), tuple(sorted(set(small), key=_by_place))
+    )
 
 
 def _is_switched_off(document: Document) -> bool:
@@ -158,7 +172,9 @@ def _misdirected(
 
 
 def _roles(
-    repository: Repository, operator: OperatorConfig, mistakes: Sequence[Mistake]
+    repository: Repository,
+    operator: OperatorConfig,
+    mistakes: Sequence[Mistake],
 ) -> tuple[dict[str, RolePlan], dict[str, tuple[ConfigProblem, ...]]]:
     """Every role that exists or is mentioned: ready, or broken and why."""
     plans: dict[str, RolePlan] = {}

@@ -80,7 +80,7 @@ def _missing_definition(
         near = did_you_mean(path, [name for name in repository.files if name.endswith(".md")])
         message = f"roles.{role}.agent: there is no file {repository.named(path)}{near}"
     else:
-        at = _mentioned_at(repository.config, role)
+        at = mentioned_at(repository.config, role)
         place = repository.document.place(at, of_key=at[:1] != ("triggers",))
         near = did_you_mean(role, built_in_roles())
         message = f"the role {role} has no agent file {repository.named(path)} and is not built in"
@@ -88,7 +88,7 @@ def _missing_definition(
     return (ConfigProblem(repository.named(CONFIG_FILE), place.line, place.column, message),)
 
 
-def _mentioned_at(config: ConfigFile, role: str) -> Path:
+def mentioned_at(config: ConfigFile, role: str) -> Path:
     """The path of the first section that mentions the role."""
     if role in config.roles:
         return ("roles", role)
@@ -104,6 +104,14 @@ def _mentioned_at(config: ConfigFile, role: str) -> Path:
         ),
         ("roles", role),  # its block was too wrong to be kept
     )
+
+
+def said_about(repository: Repository, role: str, operator: OperatorConfig) -> Sequence[Said]:
+    """What everybody says about a role that `plan_role` has found sound, the last word last."""
+    path = agent_path_of(repository, role)
+    read = read_agent_file(repository.files[path]) if path in repository.files else None
+    own = read if isinstance(read, AgentFile) else None
+    return _layers(repository, role, operator, built_in_roles().get(role), own)
 
 
 def _layers(

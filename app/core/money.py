@@ -8,7 +8,7 @@ of nano-USD rounds correctly.
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Final
 
 NANOUSD: Final = 1_000_000_000
@@ -56,21 +56,31 @@ class Price:
         cache_write_tokens: int = 0,
     ) -> int:
         """What a call costs, rounded up to a nano-USD. `input_tokens` includes the cached ones."""
-        for bound_tokens, dearer in reversed(self.above):
-            if input_tokens > bound_tokens:
-                return dearer.cost_nanousd(
-                    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens
-                )
+        price = self._for(input_tokens)
         plain = max(input_tokens - cache_read_tokens - cache_write_tokens, 0)
-        read = self.input if self.cache_read is None else self.cache_read
-        write = self.input if self.cache_write is None else self.cache_write
+        read = price.input if price.cache_read is None else price.cache_read
+        write = price.input if price.cache_write is None else price.cache_write
         per_million = (
-            plain * self.input
-            + output_tokens * self.output
+            plain * price.input
+            + output_tokens * price.output
             + cache_read_tokens * read
             + cache_write_tokens * write
         )
         return int((per_million * 1_000).to_integral_value(ROUND_CEILING))
+
+    def output_tokens(self, nanousd: int, input_tokens: int) -> int | None:
+        """The most tokens of output that an amount pays for after so much input, below 0 if it
+        does not pay for the input; None: output costs nothing, and the amount is enough."""
+        price = self._for(input_tokens)
+        left = Decimal(nanousd) / 1_000 - input_tokens * price.input
+        if not price.output:
+            return None if left >= 0 else -1
+        return int((left / price.output).to_integral_value(ROUND_FLOOR))
+
+    def _for(self, input_tokens: int) -> "Price":
+        """What all tokens of a call with so much input cost."""
+        dearer = (price for bound, price in reversed(self.above) if input_tokens > bound)
+        return next(dearer, self)
 
 
 PriceOf = Callable[[str, datetime], Price | None]

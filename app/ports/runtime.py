@@ -7,6 +7,7 @@ from typing import Final, Protocol
 
 from app.core.agents.events import Phase, ToolKind
 from app.core.agents.work import SessionEnd
+from app.core.breaker.answers import LEAST_ANSWER_TOKENS
 from app.core.breaker.verdict import Verdict
 from app.core.github.patch import FilePatch
 from app.core.limits import LimitName
@@ -54,6 +55,8 @@ class ModelRequest:
     most_output_tokens: int | None
     """None: the provider's own bound."""
     phase: Phase
+    least_output_tokens: int = LEAST_ANSWER_TOKENS
+    """A shorter bound must not be set: what it thinks has to find room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,8 @@ class Gate(Protocol):
         ...
 
     async def before_model(self, request: ModelRequest) -> Verdict:
-        """May this request be sent to the model?"""
+        """May this request be sent to the model? Where the verdict bounds the answer, the request
+        is sent with that bound."""
         ...
 
     async def before_tool(self, call: ToolCall) -> Verdict:

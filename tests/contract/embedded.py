@@ -48,6 +48,8 @@ class RecordingGate:
     """To the model; of one more, `refusal` is the verdict."""
     refusal: Answer = Answer.HALT
     warn_at_request: int | None = None
+    most_output_tokens: int | None = None
+    """How long it lets an answer be."""
     allowed: list[ToolCall] = field(default_factory=list)
     refused: list[ToolCall] = field(default_factory=list)
     ended: list[tuple[ToolCall, ToolResult]] = field(default_factory=list)
@@ -68,9 +70,11 @@ class RecordingGate:
         if len(self.requests) >= self.most_requests:
             return Verdict(self.refusal, "TRIPPED: max_model_calls")
         self.requests.append(request)
+        most = self.most_output_tokens
         if len(self.requests) == self.warn_at_request:
-            return Verdict(Answer.WARN, "WRAP UP: close to max_model_calls")
-        return Verdict(Answer.ALLOW)
+            words = "WRAP UP: close to max_model_calls"
+            return Verdict(Answer.WARN, words, most_output_tokens=most)
+        return Verdict(Answer.ALLOW, most_output_tokens=most)
 
     async def before_tool(self, call: ToolCall) -> Verdict:
         async with self._lock:

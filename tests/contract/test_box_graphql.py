@@ -174,3 +174,19 @@ async def test_it_describes_itself(box: Rig) -> None:
     query = '{ __type(name: "Issue") { fields(includeDeprecated: true) { name } } }'
     found = (await ask(box.person("write"), query))["data"]["__type"]["fields"]
     assert {"stateReason", "title"} <= {each["name"] for each in found}
+
+
+async def test_an_issue_is_no_draft_by_whatever_id(box: Rig) -> None:
+    await opened(box)
+    ann = box.person("write")
+    ids = [(await ann.get(f"{REPO}/issues/{number}")).json()["node_id"] for number in (1, 4)]
+    pull = (await ann.get(f"{REPO}/pulls/4")).json()["node_id"]
+    issues = box.box.world.repositories["octo/demo"].issues
+    asked = issues[4].pull
+    assert asked is not None and ids == [f"I_{issues[1].id}", pull] and pull == f"PR_{asked.id}"
+    for each, kind in zip(ids, ("Issue", "PullRequest"), strict=True):
+        answer = await ask(ann, f'{{ node(id: "{each}") {{ __typename }} }}')
+        assert answer["data"]["node"]["__typename"] == kind
+    draft = f'convertPullRequestToDraft(input: {{pullRequestId: "{ids[0]}"}})'
+    answer = await ask(ann, f"mutation {{ {draft} {{ pullRequest {{ isDraft }} }} }}")
+    assert [error["type"] for error in answer["errors"]] == ["NOT_FOUND"]

@@ -404,6 +404,26 @@ def test_under_a_budget_the_shown_bound_is_the_one_that_an_agent_starts_with(
     assert limits_of(squadron)["max_cost_usd"] == shown
 
 
+def test_a_limit_that_stops_an_agent_at_once_is_a_problem_with_the_least_that_it_takes(
+    squadron: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operated(tmp_path, monkeypatch, "pricing: {'openai:dear': {input: 15, output: 75}}")
+    file = squadron / "config.yaml"
+    chosen = "circuit_breakers: {roles: {pm: {preset: execution-leaf}}}\n"
+    file.write_text(f"roles: {{pm: {{model: 'openai:dear'}}}}\n{chosen}")
+    result = check(squadron)
+    words = (
+        "circuit_breakers.roles.pm.preset: execution-leaf sets max_cost_usd: $0.05 is too little:"
+        " one tool call and a return of openai:dear take at least $0.16"
+    )
+    assert (result.exit_code, result.stderr) == (1, f"{file}:2:41: {words}\n")
+    answer = json.loads(check(squadron, "--json").stdout)
+    assert answer["errors"] == [{"file": str(file), "line": 2, "column": 41, "message": words}]
+    assert not answer["valid"] and "pm" in answer["roles"]
+    file.write_text(f"roles: {{pm: {{model: 'openai:unpriced'}}}}\n{chosen}")
+    assert check(squadron).exit_code == 0, "nobody knows what it costs"
+
+
 def test_at_a_ceiling_neither_action_nor_shadow_is_shown_because_it_escalates(
     squadron: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

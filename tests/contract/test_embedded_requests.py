@@ -210,6 +210,18 @@ async def test_the_bound_on_an_answer_is_sent_to_the_provider(world: World) -> N
     assert [each.most_output_tokens for each in world.gate.requests] == [1_234, 1_234]
 
 
+async def test_a_closer_bound_of_the_gate_is_sent_in_its_place(world: World) -> None:
+    """As what is left of money and tokens has it, in a compaction too."""
+    play(world, story(*map(flood, "ab"), calls(DONE), summary=text("I flooded it.")))
+    world.bounds, world.most_output_tokens = Bounds(context_tokens=10_000), 1_234
+    world.gate.most_output_tokens = 600
+    async with world.session() as session:
+        await session.turn("SCENARIO:story")
+    name = "max_completion_tokens" if world.model.startswith("openai:") else "max_tokens"
+    assert [each.body[name] for each in sent(world)] == [600] * 4
+    assert {each.most_output_tokens for each in world.gate.requests} == {1_234}
+
+
 async def test_without_a_bound_the_provider_has_its_own(world: World) -> None:
     play(world, story(text("hello")))
     async with world.session() as session:
@@ -230,7 +242,7 @@ async def test_a_compaction_is_bounded_too(world: World) -> None:
 
 async def test_words_that_are_cut_off_are_gone_on_with(world: World) -> None:
     play(world, story(Answer("I will now expl", is_cut_off=True), text("in short: no")))
-    world.most_output_tokens = 50
+    world.gate.most_output_tokens = 50
     async with world.session() as session:
         assert await session.turn("SCENARIO:story") == Idle("in short: no")
     said = sent(world)[1].conversation.said_by(Speaker.USER)

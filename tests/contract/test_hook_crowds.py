@@ -159,6 +159,18 @@ async def test_an_answer_counts_with_its_price_instead_of_its_estimate(start: St
     assert (halt.answer, halt.observed, halt.maximum) == (Answer.HALT, 0.001, 0.02)
 
 
+async def test_requests_beside_each_other_share_what_is_left(start: Start) -> None:
+    """$0.02 pay for 20,000 tokens: 1,000 and 8,000, 1,000 and 8,000, 1,000 and what is left."""
+    hook = await start(only(max_cost_usd=0.02))
+    asks = (hook.asks_model(1_000, 8_000) for _ in range(3))
+    bounds = [verdict.most_output_tokens for verdict in await asyncio.gather(*asks)]
+    assert bounds == [8_000, 8_000, 1_000]
+    assert (await hook.asks_model(1_000, 8_000)).answer is Answer.HALT
+    for bound in bounds:
+        await hook.answered(1_000, bound or 0)
+    assert hook.gate.counters.cost_nanousd == 20_000_000 == (await hook.stored()).cost_nanousd
+
+
 async def test_calls_are_judged_in_the_order_in_which_they_were_asked_for(start: Start) -> None:
     """The first takes longest to read, and what it would run counts all the same before the
     others."""

@@ -94,6 +94,21 @@ async def test_the_gate_is_asked_first_and_told_after(wire: str, server: Scripte
 
 
 @EACH_WIRE
+async def test_an_answer_is_no_longer_than_the_gate_lets_it_be(
+    wire: str, server: ScriptedServer
+) -> None:
+    gate = RecordingGate(most_output_tokens=600)
+    name = "max_output_tokens" if wire == "responses" else "max_tokens"
+    asked: list[dict[str, Any]] = [{name: 9_000}, {name: 77}]
+    async with proxied(server.url, gate, wire) as client:
+        for bound in asked:
+            await client.ask(**bound)
+    assert [each.body[name] for each in server.requests] == [600, 77]
+    assert [each.most_output_tokens for each in gate.requests] == [9_000, 77]
+    assert [each.least_output_tokens for each in gate.requests] == [512, 512]
+
+
+@EACH_WIRE
 async def test_the_key_is_added_outside_and_never_comes_in(
     wire: str, server: ScriptedServer
 ) -> None:

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from app.adapters.modelproxy.meters import ChatMeter, MessagesMeter, Meter, ResponsesMeter
 from app.adapters.modelproxy.reading import Billed, Reading
-from app.adapters.modelproxy.requests import BadRequest, prepared, with_notes
+from app.adapters.modelproxy.requests import BadRequest, prepared, shortened, with_notes
 from app.adapters.modelproxy.sse import EventData
 from app.adapters.modelproxy.wires import CHAT, MESSAGES, RESPONSES, Wire
+from app.core.breaker.answers import LEAST_ANSWER_TOKENS
 from app.scripted.script import Answer, Call
 from app.scripted.wires import Reply, chat, messages, responses
 from app.scripted.wires import Wire as ScriptedWire
@@ -259,6 +260,31 @@ def test_thoughts_fit_into_the_answer() -> None:
     assert thinking(8_000, 7_999) == {"type": "enabled", "budget_tokens": 7_999}
     assert thinking(1_500, 8_000) == {"type": "enabled", "budget_tokens": 1_024}
     assert thinking(1_024, 8_000) is None
+
+
+def test_an_answer_has_room_for_its_thoughts_and_a_few_lines() -> None:
+    def least(wire: Wire, **body: object) -> int:
+        return prepared(wire, json.dumps(body).encode(), "m", 8_000).least_output_tokens
+
+    thinks = {"type": "enabled", "budget_tokens": 2_000}
+    assert least(MESSAGES, max_tokens=9_000) == LEAST_ANSWER_TOKENS
+    assert least(MESSAGES, max_tokens=9_000, thinking=thinks) == 2_000 + LEAST_ANSWER_TOKENS
+    thinks["budget_tokens"] = 31_999
+    assert least(MESSAGES, max_tokens=32_000, thinking=thinks) == 4_000 + LEAST_ANSWER_TOKENS
+    assert least(CHAT, n=3) == 3 * LEAST_ANSWER_TOKENS
+
+
+def test_a_request_is_sent_with_a_shorter_answer() -> None:
+    def body(wire: Wire, most: int | None, **asked: object) -> dict[str, object]:
+        return shortened(wire, prepared(wire, json.dumps(asked).encode(), "m", 8_000), most)
+
+    assert body(CHAT, None, max_tokens=70)["max_tokens"] == 70
+    assert body(CHAT, 60, max_tokens=70)["max_tokens"] == 60
+    assert body(CHAT, 60, max_tokens=70, n=3)["max_tokens"] == 20, "of three answers each"
+    assert body(RESPONSES, 600)["max_output_tokens"] == 600
+    thinks = {"type": "enabled", "budget_tokens": 2_000}
+    kept = body(MESSAGES, 2_512, max_tokens=9_000, thinking=thinks)
+    assert (kept["max_tokens"], kept["thinking"]) == (2_512, thinks)
 
 
 def test_the_most_that_an_answer_may_be() -> None:

@@ -16,7 +16,7 @@ from starlette.types import Send
 from app.adapters.modelproxy.books import Books, NotCounted
 from app.adapters.modelproxy.bounds import Bounds
 from app.adapters.modelproxy.reading import Reading, parsed
-from app.adapters.modelproxy.requests import BadRequest, Prepared, prepared, with_notes
+from app.adapters.modelproxy.requests import BadRequest, Prepared, prepared, shortened, with_notes
 from app.adapters.modelproxy.sse import EventData
 from app.adapters.modelproxy.upstream import (
     FINAL_STATUSES,
@@ -31,6 +31,7 @@ from app.adapters.modelproxy.wires import (
     error_body,
     error_event,
 )
+from app.core.breaker.verdict import Verdict
 from app.core.rules.outages import UNAUTHORIZED
 from app.ports import ModelRequest
 
@@ -83,31 +84,31 @@ class Exchange:
             self._books.went_wrong(missing, status=UNAUTHORIZED, is_final=True)
             await self._refuse(self._final, missing)
             return
-        if not await self._is_allowed(request):
+        verdict = await self._judged(request)
+        if not verdict.allowed:
+            await self._refuse(self._final, verdict.reason)
             return
         if self._is_cut:
             await self._tell(_STOPPED)
             return
         notes = self._books.notes()
-        content = json.dumps(with_notes(self._wire, request.body, notes)).encode()
+        body = shortened(self._wire, request, verdict.most_output_tokens)
+        content = json.dumps(with_notes(self._wire, body, notes)).encode()
         await self._forward(given, content, beta=beta)
         if self._reading.is_whole:
             self._books.told(notes)
 
-    async def _is_allowed(self, request: Prepared) -> bool:
-        """Whether the gate lets it be sent; else the CLI has been told why not."""
+    async def _judged(self, request: Prepared) -> Verdict:
         self._guessed_input_tokens = request.guessed_input_tokens
-        verdict = await self._books.ask(
+        return await self._books.ask(
             ModelRequest(
                 self._terms.model,
                 request.guessed_input_tokens,
                 request.most_output_tokens,
                 self._terms.phase,
+                request.least_output_tokens,
             )
         )
-        if not verdict.allowed:
-            await self._refuse(self._final, verdict.reason)
-        return verdict.allowed
 
     async def _forward(self, given: Mapping[str, str], content: bytes, *, beta: bool) -> None:
         path, is_late, words = self._wire.path, False, ""

@@ -8,6 +8,7 @@ from typing import Final
 from app.adapters.modelproxy.reach import reaches_out
 from app.adapters.modelproxy.reading import guessed_tokens
 from app.adapters.modelproxy.wires import CHAT, MESSAGES, RESPONSES, Wire
+from app.core.breaker.answers import LEAST_ANSWER_TOKENS
 
 _LEAST_THINKING_TOKENS: Final = 1_024
 """Anthropic takes no smaller budget for thoughts."""
@@ -27,6 +28,8 @@ class Prepared:
     guessed_input_tokens: int
     most_output_tokens: int | None
     """None: the request leaves it to the provider."""
+    least_output_tokens: int
+    """That an answer must have room for: what it thinks first, and a few lines."""
 
 
 def asked_of(raw: bytes, model: str, *, is_anthropic: bool) -> Body:
@@ -57,7 +60,17 @@ def prepared(wire: Wire, raw: bytes, model: str, most_output_tokens: int | None 
         options = body.get("stream_options")
         told = options if isinstance(options, dict) else {}
         body["stream_options"] = {**told, "include_usage": True}
-    return Prepared(body, guessed_tokens(len(raw)), _most_output(wire, body))
+    least = _thinking_tokens(wire, body) + LEAST_ANSWER_TOKENS
+    times = _answers(wire, body)
+    return Prepared(body, guessed_tokens(len(raw)), _most_output(wire, body), times * least)
+
+
+def shortened(wire: Wire, request: Prepared, most_output_tokens: int | None) -> Body:
+    """The request's body with an answer of no more tokens than that; None: as it is."""
+    body = dict(request.body)
+    if most_output_tokens is not None:
+        _bound_output(wire, body, most_output_tokens // _answers(wire, body))
+    return body
 
 
 def with_notes(wire: Wire, body: Mapping[str, object], notes: Sequence[str]) -> Body:
@@ -86,23 +99,32 @@ def _bound_output(wire: Wire, body: Body, most: int) -> None:
         value = body.get(key)
         body[key] = min(value, most) if isinstance(value, int) else most
     thinking = body.get("thinking")
-    if wire is not MESSAGES or not isinstance(thinking, dict):
-        return
-    budget = thinking.get("budget_tokens")
-    if isinstance(budget, int) and budget >= most:  # thoughts are a part of the answer
+    if isinstance(thinking, dict) and _thinking_tokens(wire, body) >= most:
+        # thoughts are a part of the answer
         if most > _LEAST_THINKING_TOKENS:
             body["thinking"] = {**thinking, "budget_tokens": max(most // 2, _LEAST_THINKING_TOKENS)}
         else:
             del body["thinking"]
 
 
+def _thinking_tokens(wire: Wire, body: Mapping[str, object]) -> int:
+    """That an answer may spend on thoughts."""
+    thinking = body.get("thinking") if wire is MESSAGES else None
+    budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
+    return budget if isinstance(budget, int) else 0
+
+
+def _answers(wire: Wire, body: Mapping[str, object]) -> int:
+    """How many answers are asked for at once."""
+    answers = body.get("n") if wire is CHAT else None
+    return max(answers, 1) if isinstance(answers, int) else 1
+
+
 def _most_output(wire: Wire, body: Mapping[str, object]) -> int | None:
-    answers = body.get("n")
-    times = answers if wire is CHAT and isinstance(answers, int) else 1
     for key in wire.output_keys:
         value = body.get(key)
         if isinstance(value, int) and value > 0:
-            return value * max(times, 1)
+            return value * _answers(wire, body)
     return None
 
 

@@ -17,7 +17,6 @@ from app.core.agents.events import (
     Held,
     ModelAsked,
     Passed,
-    Phase,
     SentBack,
     Ticked,
     ToolAsked,
@@ -27,6 +26,7 @@ from app.core.agents.events import (
     stopped_for_good,
 )
 from app.core.agents.stops import Cause, Failure, Hold, Layer, StopReason, Trip
+from app.core.breaker.answers import COUNTED_PHASES
 from app.core.limits import (
     CATALOGUE,
     HOLDS,
@@ -67,6 +67,9 @@ class Verdict:
     limit: str | None = None
     observed: float | None = None
     maximum: float | None = None
+    most_output_tokens: int | None = None
+    """Of the answer, where a request to the model is allowed; None: whoever asks bounds it, or
+    nobody."""
 
     @property
     def allowed(self) -> bool:
@@ -288,16 +291,9 @@ def is_close(info: LimitInfo, observed: float, maximum: float, limits: Limits) -
     return observed / maximum >= limits.warning_threshold
 
 
-_PHASES: Final = {
-    LimitName.MAX_PLANNING_COST_USD: (Phase.PLANNING,),
-    LimitName.MAX_EXECUTION_COST_USD: (Phase.EXECUTION,),
-}
-"""Whose model calls count towards a limit on money; all where a limit is not named."""
-
-
 def _ahead(name: LimitName, ask: Ask, counters: Counters) -> int:
     """What the calls that have not been answered yet may cost, where the one asked for counts."""
-    phases = _PHASES.get(name, tuple(Phase))
+    phases = COUNTED_PHASES[name]
     if not isinstance(ask, ModelAsked) or ask.phase not in phases:
         return 0
     return sum(call.estimate_nanousd for call in counters.open_calls if call.phase in phases)

@@ -11,6 +11,7 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Self
 
@@ -34,6 +35,7 @@ from app.core.agents.events import (
 )
 from app.core.agents.loops import call_key, error_key, result_key
 from app.core.agents.stops import Layer
+from app.core.breaker.answers import USUAL_ANSWER_TOKENS, Question, answer_tokens
 from app.core.breaker.verdict import Answer, Verdict, decide, is_affordable
 from app.core.money import PriceOf
 from app.core.rules.outages import ProviderFailure, provider_of
@@ -61,9 +63,6 @@ MOST_WHAT_CHARACTERS: Final = 500
 MOST_FAILURES_CHARACTERS: Final = 500
 MOST_TEST_OUTPUT: Final = 2_000
 """Characters that are kept of a test run that did not pass: its end."""
-_USUAL_OUTPUT_TOKENS: Final = 8_192
-"""Of one answer, where the role leaves it to the provider: for the estimate of its cost."""
-
 _MOST_SENT: Final = 100
 """Requests of which it is remembered how large they were."""
 _CHANGES: Final = frozenset({ToolKind.SHELL, ToolKind.WRITE})
@@ -168,7 +167,8 @@ class BreakerGate:
         return await self._ask(TurnAsked(at=self._clock.now()))
 
     async def before_model(self, request: ModelRequest) -> Verdict:
-        """May this request be sent to the model? Judged by the most that it may cost."""
+        """May this request be sent to the model? Judged by the most that it may cost, with an
+        answer that is no longer than what is left pays for: the verdict says how long."""
         verdict = await self._before_model(request)
         if verdict.allowed:
             self._sent_tokens.append(request.input_tokens)
@@ -176,21 +176,27 @@ class BreakerGate:
 
     async def _before_model(self, request: ModelRequest) -> Verdict:
         now = self._clock.now()
-        price = self._price_of(request.model, now)
-        most_output = request.most_output_tokens or _USUAL_OUTPUT_TOKENS
-        ask = ModelAsked(
-            at=now,
-            phase=request.phase,
-            estimate_nanousd=(
-                None if price is None else price.cost_nanousd(request.input_tokens, most_output)
-            ),
+        question = Question(
+            request.phase,
+            request.input_tokens,
+            self._price_of(request.model, now),
+            request.most_output_tokens,
+            request.least_output_tokens,
         )
         if self._counters.stop is not None and self._last_words_calls > 0:
             self._last_words_calls -= 1
+            ask, most_output_tokens = self._bounded(question, now)
             if is_affordable(self._counters, ask, self._agent.assignment.limits):
                 await self.record([ask])
-                return Verdict(Answer.ALLOW)
-        return await self._ask_or_deny(ask)
+                return Verdict(Answer.ALLOW, most_output_tokens=most_output_tokens)
+        return await self._ask_or_deny(question)
+
+    def _bounded(self, question: Question, at: datetime) -> tuple[ModelAsked, int | None]:
+        """The ask, and the bound of the answer that its estimate counts with."""
+        limits = self._agent.assignment.limits
+        most = answer_tokens(question, self._counters, limits, at)
+        estimate = question.estimate_nanousd(most or USUAL_ANSWER_TOKENS)
+        return ModelAsked(at=at, phase=question.phase, estimate_nanousd=estimate), most
 
     def grant_last_words(self, most_model_calls: int) -> None:
         """After a trip the model may be asked so many times more, for the summary alone (seed
@@ -379,7 +385,7 @@ class BreakerGate:
         if counters.stop is not None or counters.hold is not None:
             self._untold.clear()  # too late for a warning
 
-    async def _ask_or_deny(self, ask: Ask) -> Verdict:
+    async def _ask_or_deny(self, ask: Ask | Question) -> Verdict:
         try:
             return await self._ask(ask)
         except StoreUnavailable as error:
@@ -390,24 +396,31 @@ class BreakerGate:
                 " Try again, or end with report_blocked.",
             )
 
-    async def _ask(self, ask: Ask, layer: Layer = Layer.HOOK) -> Verdict:
+    async def _ask(self, asked: Ask | Question, layer: Layer = Layer.HOOK) -> Verdict:
         async with self._lock:
             try:
-                if await self._is_clock_set():
-                    ask = replace(ask, at=self._clock.now())
+                is_clock_set = await self._is_clock_set()
+                ask: Ask
+                most_output_tokens = None
+                if isinstance(asked, Question):
+                    ask, most_output_tokens = self._bounded(asked, self._clock.now())
+                else:
+                    ask = replace(asked, at=self._clock.now()) if is_clock_set else asked
                 decision = decide(self._counters, ask, self._agent.assignment.limits, layer)
                 await self._store_events(decision.events)
             except Superseded:
                 return Verdict(Answer.DENY, "This segment was taken over; nothing runs any more.")
             self._set(decision.counters)
             verdict = decision.verdict
+            if verdict.allowed and most_output_tokens is not None:
+                verdict = replace(verdict, most_output_tokens=most_output_tokens)
             self._log(ask, verdict)
             for event in decision.events:
                 limitlog.tell(self._agent, decision.counters, event)
             if verdict.allowed and self._untold and not isinstance(ask, Ticked):
                 told = " ".join([*self._untold, verdict.reason]).strip()
                 self._untold.clear()
-                return Verdict(Answer.WARN, told, verdict.limit, verdict.observed, verdict.maximum)
+                return replace(verdict, answer=Answer.WARN, reason=told)
             return verdict
 
     async def _record(self, events: Sequence[AgentEvent]) -> None:

@@ -145,7 +145,8 @@ class Turn:
             return self._halted()
         if verdict.answer is Answer.WARN:
             await conversation.prompted(verdict.reason)
-        response = await self._ask(conversation.messages, {})
+        most_output = verdict.most_output_tokens or self._most_output
+        response = await self._ask(conversation.messages, {}, most_output)
         if response is None:
             return self._halted()
         await self._used(response, has_text=bool((response.text or "").strip()))
@@ -153,10 +154,10 @@ class Turn:
         if response.parts:  # an empty answer is refused by some providers when it is repeated
             await conversation.answered(response)
         if response.tool_calls:
-            return await self._use_tools(response)
+            return await self._use_tools(response, most_output)
         if response.finish_reason != _CUT_OFF:
             return Idle(self._words())
-        await conversation.prompted(self._cut_off_words("Your answer"))
+        await conversation.prompted(_cut_off_words("Your answer", most_output))
         return self._after_fruitless_answer()
 
     def _tokens(self, messages: Sequence[ModelMessage]) -> int:
@@ -169,7 +170,7 @@ class Turn:
         return await self._desk.gate.before_model(request)
 
     async def _ask(
-        self, messages: list[ModelMessage], settings: ModelSettings
+        self, messages: list[ModelMessage], settings: ModelSettings, most_output: int | None
     ) -> ModelResponse | None:
         """The model's answer; None if the turn was interrupted meanwhile."""
         if self._interrupted.is_set():
@@ -177,8 +178,8 @@ class Turn:
         desk = self._desk
         if self._calls_left is not None:
             self._calls_left -= 1
-        if self._most_output is not None:
-            settings = {**settings, "max_tokens": self._most_output}
+        if most_output is not None:
+            settings = {**settings, "max_tokens": most_output}
         model = desk.models[self._model]
         asked = ask(self._model, model, messages, desk.offer, settings, desk.bounds, desk.sleep)
         return await unless(self._interrupted, asked)
@@ -201,7 +202,7 @@ class Turn:
             )
         )
 
-    async def _use_tools(self, response: ModelResponse) -> TurnEnd | None:
+    async def _use_tools(self, response: ModelResponse, most_output: int | None) -> TurnEnd | None:
         whole, cut_off = _told_apart(response)
         closings = self._desk.tools.closing
         working = [call for call in whole if call.tool_name not in closings]
@@ -212,7 +213,8 @@ class Turn:
         closing, closed = self._close([call for call in whole if call.tool_name in closings])
         results.extend(closed)
         if cut_off is not None:
-            results.append(returned(cut_off, self._cut_off_words("This call"), ok=False))
+            words = _cut_off_words("This call", most_output)
+            results.append(returned(cut_off, words, ok=False))
         await self._desk.conversation.returned(results, [each.note for each in used if each.note])
         for each in used:
             if each.broken is not None:
@@ -287,7 +289,8 @@ class Turn:
         request = await self._judged(messages)
         if not request.allowed:
             return self._halted()
-        response = await self._ask(messages, {"tool_choice": "none"})
+        most_output = request.most_output_tokens or self._most_output
+        response = await self._ask(messages, {"tool_choice": "none"}, most_output)
         if response is None:
             return self._halted()
         await self._used(response, has_text=False)  # said to itself, not to people
@@ -311,14 +314,6 @@ class Turn:
         too_many = self._fruitless_answers >= self._desk.bounds.most_fruitless_answers
         return self._halted() if too_many else None
 
-    def _cut_off_words(self, what: str) -> str:
-        most = self._desk.order.most_output_tokens
-        bound = "the most that it may have" if most is None else f"{most} tokens, the most allowed"
-        return (
-            f"{what} was cut off: the answer had reached {bound}. Nothing of what was cut off was"
-            " done. Go on in smaller steps: write less at once, a file in parts."
-        )
-
     def _halted(self) -> Halted:
         return Halted(self._words())
 
@@ -337,6 +332,18 @@ async def unless(stop: asyncio.Event, work: Coroutine[object, object, _Result]) 
         working.cancel()
         stopped.cancel()
         await asyncio.gather(working, stopped, return_exceptions=True)
+
+
+def _cut_off_words(what: str, most_output: int | None) -> str:
+    bound = (
+        "the most that it may have"
+        if most_output is None
+        else f"{most_output} tokens, the most allowed"
+    )
+    return (
+        f"{what} was cut off: the answer had reached {bound}. Nothing of what was cut off was"
+        " done. Go on in smaller steps: write less at once, a file in parts."
+    )
 
 
 def _told_apart(response: ModelResponse) -> tuple[list[ToolCallPart], ToolCallPart | None]:
