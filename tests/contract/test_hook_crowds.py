@@ -230,6 +230,18 @@ async def test_the_summary_after_a_trip_is_paid_for_within_the_money(start: Star
     assert fold(await hook.log()) == hook.gate.counters
 
 
+async def test_requests_for_the_summary_beside_each_other_share_what_is_left(start: Start) -> None:
+    """$0.04 are left for 40,000 tokens: 10,000 and 20,000 of them, then 9,000 and 1,000."""
+    hook = await start(only(max_model_calls=1, max_cost_usd=0.1))
+    assert (await hook.calls_model(30_000, 30_000)).allowed
+    assert (await hook.calls_model()).answer is Answer.HALT
+    hook.gate.grant_last_words(3)
+    asks = (hook.asks_model(10_000, 20_000), hook.asks_model(9_000, 20_000), hook.asks_model())
+    verdicts = await asyncio.gather(*asks)
+    assert [one.most_output_tokens for one in verdicts] == [20_000, 1_000, None]
+    assert verdicts[2].answer is Answer.DENY
+
+
 async def test_an_answer_without_a_word_on_its_usage_costs_what_was_sent(start: Start) -> None:
     """An endpoint that does not count is no endpoint that costs nothing."""
     hook = await start(only(max_cost_usd=0.1))

@@ -175,20 +175,20 @@ class BreakerGate:
         return verdict
 
     async def _before_model(self, request: ModelRequest) -> Verdict:
-        now = self._clock.now()
         question = Question(
             request.phase,
             request.input_tokens,
-            self._price_of(request.model, now),
+            self._price_of(request.model, self._clock.now()),
             request.most_output_tokens,
             request.least_output_tokens,
         )
         if self._counters.stop is not None and self._last_words_calls > 0:
             self._last_words_calls -= 1
-            ask, most_output_tokens = self._bounded(question, now)
-            if is_affordable(self._counters, ask, self._agent.assignment.limits):
-                await self.record([ask])
-                return Verdict(Answer.ALLOW, most_output_tokens=most_output_tokens)
+            async with self._lock:
+                ask, most_output_tokens = self._bounded(question, self._clock.now())
+                if is_affordable(self._counters, ask, self._agent.assignment.limits):
+                    await self._record([ask])
+                    return Verdict(Answer.ALLOW, most_output_tokens=most_output_tokens)
         return await self._ask_or_deny(question)
 
     def _bounded(self, question: Question, at: datetime) -> tuple[ModelAsked, int | None]:
