@@ -171,7 +171,6 @@ def test_whoever_dies_over_it_people_are_called_once(turns: int) -> None:
         task = squad.issue("The answer is wrong", *ASKS, *FIXES).by("fixer")
         squad.label(task, "squadron:fixer")
         squad.dies_after(turns * 3)
-        squad.start()
         squad.settle()
         squad.passes(minutes=10)
         assert squad.states(task) == [ASKING]
