@@ -21,7 +21,13 @@ from app.core.rules.plan import ConfigProblem, RolePlan
 
 config = typer.Typer(no_args_is_help=True, help="Check and describe configuration files.")
 
-_SHOWN: Final = (*LimitName, "warning_threshold", "summary_wait", "max_review_wait")
+_SHOWN: Final = (
+    *LimitName,
+    "warning_threshold",
+    "summary_wait",
+    "running_tool_wait",
+    "max_review_wait",
+)
 
 
 class LimitJson(TypedDict):

@@ -12,6 +12,7 @@ from app.config.strict import Several, Strict
 from app.config.wording import shown
 from app.core.limits import (
     CATALOGUE,
+    MAX_RUNNING_TOOL_WAIT_SECONDS,
     MAX_SUMMARY_WAIT_SECONDS,
     Action,
     IterationMode,
@@ -24,7 +25,13 @@ from app.core.limits import (
 DEFAULT_ACTION: Final = "default"
 """The key of `on_limit` for all limits that it does not name."""
 
-SETTINGS: Final = ("warning_threshold", "summary_wait", "max_review_wait", "iteration_mode")
+SETTINGS: Final = (
+    "warning_threshold",
+    "summary_wait",
+    "running_tool_wait",
+    "max_review_wait",
+    "iteration_mode",
+)
 """The keys beside the limits."""
 
 _SECONDS: Final = "in seconds"
@@ -198,6 +205,11 @@ class LimitKeys(LimitTable):
         json_schema_extra={"minimum": 0, "maximum": MAX_SUMMARY_WAIT_SECONDS},
     )
     """Seconds that a stopped agent has to summarise."""
+    running_tool_wait: int = Field(
+        default=Limits.running_tool_wait,
+        json_schema_extra={"minimum": 0, "maximum": MAX_RUNNING_TOOL_WAIT_SECONDS},
+    )
+    """Seconds that a tool which runs when its agent is stopped may still take before that."""
     max_review_wait: int = Field(
         default=Limits.max_review_wait,
         json_schema_extra={
@@ -213,7 +225,7 @@ class LimitKeys(LimitTable):
     shadow: Several[Limit] = ()
     """Limits that are judged and shown, never acted on."""
 
-    @field_validator("warning_threshold", "summary_wait", "max_review_wait")
+    @field_validator("warning_threshold", "summary_wait", "running_tool_wait", "max_review_wait")
     @classmethod
     def _setting_in_range(cls, value: float, info: ValidationInfo) -> float:
         name = str(info.field_name)

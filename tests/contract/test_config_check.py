@@ -75,7 +75,7 @@ def test_json_has_exactly_the_documented_shape(squadron: Path) -> None:
         "openai:x",
         {"runtime", "model", "limits"},
     )
-    settings = ["warning_threshold", "summary_wait", "max_review_wait"]
+    settings = ["warning_threshold", "summary_wait", "running_tool_wait", "max_review_wait"]
     assert list(pm["limits"]) == [*LimitName, *settings]
     assert {frozenset(shown) for shown in pm["limits"].values()} == {
         frozenset({"value", "layer", "capped_by"})

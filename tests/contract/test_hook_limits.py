@@ -13,10 +13,12 @@ import pytest
 from app.core.agents.counters import Counters, fold
 from app.core.agents.events import (
     ModelAsked,
+    Passed,
     Phase,
     Raised,
     Slept,
     ToolAsked,
+    ToolDenied,
     Tripped,
     TurnAsked,
     Waits,
@@ -136,17 +138,18 @@ CASES = (
         lambda hook: hook.uses("bash", WENT_WELL, command="ls"),
     ),
     Case(LimitName.MAX_SPAWNS, 3, 3, Hook.delegates),
-    Case(LimitName.MAX_DEPTH, 0, 0, Hook.delegates),
     Case(LimitName.MAX_REVIEW_ROUNDS, 5, 5, Hook.is_reviewed),
     Case(LimitName.MAX_IDLE_DURATION, 900, 10, waits_silently, first_prompt, trips_without=True),
 )
+REFUSES = {LimitName.MAX_DEPTH}
+"""Whoever asks for one level more is told so, and is not stopped."""
 BY_ITS_OWN_LAYER = {LimitName.MAX_SLEEP_DURATION}
 """No hook is asked while an agent sleeps: reconciliation looks at the log."""
 
 
 def test_no_limit_that_can_trip_is_left_out() -> None:
     able = {name for name, info in CATALOGUE.items() if info.trips is not Trips.SENT}
-    assert {case.name for case in CASES} | BY_ITS_OWN_LAYER == able
+    assert {case.name for case in CASES} | REFUSES | BY_ITS_OWN_LAYER == able
 
 
 def used(limits: Limits, counters: Counters, hook: Hook) -> dict[str, float]:
@@ -198,6 +201,23 @@ async def test_an_amount_that_is_reached_stops_whatever_is_asked_next(
         for _ in range(case.steps):
             assert (await case.use(hook)).allowed
         await assert_stopped(hook, case, await ask(hook))
+
+
+@pytest.mark.parametrize("name", [LimitName.MAX_DEPTH, LimitName.MAX_SPAWNS], ids=str)
+async def test_where_no_sub_agent_is_allowed_asking_for_one_stops_nobody(
+    start: Start, name: LimitName
+) -> None:
+    """Seed 003, "Depth Decrement": such a call fails, and the agent does the part itself."""
+    hook = await start(only(**{name.value: 0}))
+    for _ in range(3):
+        verdict = await hook.delegates()
+        figures = (verdict.answer, verdict.limit, verdict.observed, verdict.maximum)
+        assert figures == (Answer.DENY, name, 0, 0)
+        assert (await hook.uses()).allowed
+    log = await hook.log()
+    assert (count(log, Passed), count(log, Tripped), count(log, ToolDenied)) == (1, 0, 3)
+    assert hook.gate.counters == await hook.stored()
+    assert (hook.gate.counters.spawns, hook.gate.counters.tool_calls) == (0, 3)
 
 
 async def test_a_sleep_that_has_reached_its_maximum_is_seen_in_the_stored_log(

@@ -98,16 +98,16 @@ REACHED = (
     Reached(LimitName.MAX_REPEATED_CALLS, 5, 5, repeats, (repeats,)),
     # of rounds: the prompt that begins one more
     Reached(LimitName.MAX_REVIEW_ROUNDS, 5, 5, Hook.is_reviewed, (Hook.is_reviewed,)),
-    # of levels: any sub-agent, where none may be below
-    Reached(LimitName.MAX_DEPTH, 0, 0, Hook.delegates, (Hook.delegates,)),
 )
+REFUSES = {LimitName.MAX_DEPTH}
+"""Whoever asks for one level more is told so, and is not stopped."""
 BY_THEMSELVES = {LimitName.MAX_IDLE_DURATION, LimitName.MAX_SLEEP_DURATION}
 """Limits on time in which nobody asks; each has a test of its own below."""
 
 
 def test_no_limit_that_can_trip_is_without_a_crowd() -> None:
     able = {name for name, info in CATALOGUE.items() if info.trips is not Trips.SENT}
-    assert {each.name for each in (*CROWDS, *REACHED)} | BY_THEMSELVES == able
+    assert {each.name for each in (*CROWDS, *REACHED)} | REFUSES | BY_THEMSELVES == able
 
 
 @pytest.mark.full

@@ -396,7 +396,9 @@ def test_sub_agents_calls_count_and_their_number_is_bounded() -> None:
     events = [call(0, "task", "other", prompt="look"), *helped, result("done"), *looks(1)]
     assert trip(events, max_tool_calls=6) is None
     assert at_limit(trip(events, max_tool_calls=5)) == ("max_tool_calls", 5, 5, 5)
-    assert at_limit(trip(events, max_spawns=0)) == ("max_spawns", 0, 0, 0)
+    again = [*events[:-2], call(9, "task", "other", prompt="again"), result("done")]
+    assert at_limit(trip(again, max_spawns=1)) == ("max_spawns", 1, 1, 5)
+    assert trip(events, max_spawns=0) is None, "it is refused, and the agent goes on"
     assert trip(events, max_consecutive_tools=2) is None
 
 

@@ -24,6 +24,7 @@ from app.core.agents.events import (
     SegmentStarted,
     Slept,
     Spawned,
+    SpawnRefused,
     Spoke,
     SuiteAsked,
     Ticked,
@@ -295,6 +296,9 @@ class Life:
     def spawned(self, child: str, reserved: Mapping[LimitName, float] | None = None) -> None:
         promised = tuple((reserved or {}).items())
         self.happens(Spawned(at=self.now, child=child, reserved=promised))
+
+    def refuses_to_spawn(self) -> None:
+        self.happens(SpawnRefused(at=self.now, why="no role `helper`"))
 
     def child_returns(
         self, child: str, *, tool_calls: int = 0, cost_nanousd: int = 0, levels: int = 0

@@ -24,6 +24,7 @@ from app.core.agents.events import (
     SegmentStarted,
     Slept,
     Spawned,
+    SpawnRefused,
     Spoke,
     TakenAway,
     ToolAsked,
@@ -135,7 +136,7 @@ def _count(name: LimitName, log: Log) -> int:
             begins = zip([-1, *prompts], prompts, strict=False)
             return sum(any(_is_feedback(each) for each in log[a + 1 : b]) for a, b in begins)
         case LimitName.MAX_SPAWNS:
-            return sum(each.spawns for each in tools)
+            return _spawns(log)
         case LimitName.MAX_DEPTH:
             below = [1 + each.levels for each in back]
             return max([1 for each in tools if each.spawns] + below, default=0)
@@ -159,6 +160,21 @@ def _answered(log: Log) -> Log:
             kept = before + [replace(one, at=min(one.at, at)) for one in others]
         kept.append(each)
     return kept
+
+
+def _spawns(log: Log) -> int:
+    """Sub-agents that were started or are about to be: what dies with its process never is."""
+    spawns = starting = 0
+    for each in log:
+        if isinstance(each, ToolAsked) and each.spawns:
+            spawns, starting = spawns + 1, starting + 1
+        elif isinstance(each, Spawned):
+            starting = max(starting - 1, 0)
+        elif isinstance(each, SpawnRefused):
+            spawns, starting = max(spawns - 1, 0), max(starting - 1, 0)
+        elif isinstance(each, SegmentStarted):
+            spawns, starting = spawns - starting, 0
+    return spawns
 
 
 def _is_feedback(event: AgentEvent) -> bool:

@@ -47,7 +47,7 @@ working_steps: st.SearchStrategy[Step] = st.one_of(
 )
 
 sub_agent_steps: st.SearchStrategy[Step] = st.one_of(
-    st.tuples(st.just("spawn"), st.sampled_from([0, 1, 3])),
+    st.tuples(st.just("spawn"), st.sampled_from([0, 1, 3, "refused", "starting"])),
     st.tuples(st.just("child returns"), st.tuples(st.integers(0, 3), cents, st.integers(0, 2))),
 )
 
@@ -263,11 +263,13 @@ def _ask(life: Life, name: str, what: Any) -> Verdict:
             return life.does(key, result, error, tool="calendar")
         case "edit", (str(key), str(result), str(error)):
             return life.edits(key, result, error)
-        case "spawn", int(reserved):
+        case "spawn", (int() | str()) as then:
             verdict = life.asks_tool("task", spawns=True)
-            if verdict.allowed:
+            if verdict.allowed and isinstance(then, int):
                 child = f"child-{life.last_call}"
-                life.spawned(child, {LimitName.MAX_TOOL_CALLS: reserved})
+                life.spawned(child, {LimitName.MAX_TOOL_CALLS: then})
+            elif verdict.allowed and then == "refused":
+                life.refuses_to_spawn()
             return verdict
         case "ask tests", (Suite() as suite, str(content), bool(may_change)):
             return life.asks_tests(suite, content, may_change=may_change)

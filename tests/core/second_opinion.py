@@ -27,6 +27,7 @@ from app.core.breaker.verdict import Answer
 from app.core.limits import Action, LimitName, Limits
 from tests.core.onlooker import COUNTS, JUDGED, PHASES, Log, amount, did_not_run, exact
 
+SPAWNING = (LimitName.MAX_DEPTH, LimitName.MAX_SPAWNS)
 Prediction = tuple[Answer, str | None, Fraction | None, Fraction | None]
 """Answer, limit, observed, maximum. What an answer without a limit knows is None."""
 
@@ -43,7 +44,9 @@ def predicted(limits: Limits, log: Log, ask: Ask) -> Prediction:
     if hold is not None:
         held = hold.hold
         return Answer.DENY, held.limit, exact(held.observed), exact(held.maximum)
-    broken = [each for name in JUDGED if (each := _broken(name, limits, log, ask)) is not None]
+    none = _none_allowed(limits, log, ask)
+    names = [name for name in JUDGED if none is None or name not in SPAWNING]
+    broken = [each for name in names if (each := _broken(name, limits, log, ask)) is not None]
     final = [each for each in broken if each[3] == "stop"]
     if final:
         return Answer.HALT, *final[0][:3]
@@ -52,11 +55,24 @@ def predicted(limits: Limits, log: Log, ask: Ask) -> Prediction:
     held_at = [each for each in broken if each[3] == "hold"]
     if held_at:
         return Answer.HALT, *held_at[0][:3]
+    if none is not None:
+        return Answer.DENY, none, Fraction(0), Fraction(0)
     if isinstance(ask, ToolAsked) and _is_promised(limits, log, ask):
         return Answer.DENY, None, None, None
     told = [name for name in JUDGED if name not in limits.shadow]
     close = [found for name in told if (found := _close(name, limits, log, ask)) is not None]
     return (Answer.WARN, *close[0]) if close else (Answer.ALLOW, None, None, None)
+
+
+def _none_allowed(limits: Limits, log: Log, ask: Ask) -> LimitName | None:
+    """The limit that allows no sub-agent at all, if one is asked for."""
+    if not isinstance(ask, ToolAsked) or not ask.spawns:
+        return None
+    for name in SPAWNING:
+        maximum = None if _goes_on(name, limits) else _maximum(name, limits, log)
+        if 0 in (maximum, limits.ceilings.get(name)):
+            return name
+    return None
 
 
 def _open_hold(log: Log) -> Held | None:

@@ -72,6 +72,7 @@ circuit_breakers:               # seed 002's block works here verbatim
     max_idle_duration: 900
     warning_threshold: 0.80
     summary_wait: 60            # seconds to summarise after a trip
+    running_tool_wait: 300      # seconds that a tool which runs at the trip may still take
     max_review_wait: 604800
     iteration_mode: fix_cycles  # or test_runs
     on_limit: escalate          # or a map

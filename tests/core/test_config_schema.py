@@ -84,6 +84,7 @@ LIMIT_VALUES = [
     *((name, value) for name in LimitName for value in (*borders(name), "null", "true", "'5'")),
     *(("warning_threshold", value) for value in ("0", "0.001", "1", "1.001", "-1", "null")),
     *(("summary_wait", value) for value in ("-1", "0", "600", "601", "0.5")),
+    *(("running_tool_wait", value) for value in ("-1", "0", "600", "601", "0.5")),
     *(("max_review_wait", value) for value in ("0", "1", "31536000", "31536001", "null")),
     *(("iteration_mode", value) for value in ("fix_cycles", "test_runs", "runs")),
     *(("shadow", value) for value in ("[]", "[max_turns]", "[max_turn]", "max_turns", "[1]")),

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from app.core.limits import CATALOGUE, MAX_SUMMARY_WAIT_SECONDS, Action, LimitName, Limits, Trips
+from app.core.limits import (
+    CATALOGUE,
+    MAX_RUNNING_TOOL_WAIT_SECONDS,
+    MAX_SUMMARY_WAIT_SECONDS,
+    Action,
+    LimitName,
+    Limits,
+    Trips,
+)
 from tests.core.onlooker import JUDGED
 from tests.core.strategies import NO_LIMITS, only
 
@@ -96,7 +104,7 @@ def test_the_most_that_may_be_configured() -> None:
 def test_the_other_settings_are_the_designs() -> None:
     limits = Limits()
     assert limits.warning_threshold == 0.80
-    assert limits.summary_wait == 60
+    assert (limits.summary_wait, limits.running_tool_wait) == (60, 300)
     assert limits.max_review_wait == 604_800
     assert limits.iteration_mode == "fix_cycles"
     assert (limits.default_action, limits.actions) == (Action.ESCALATE, {})
@@ -239,6 +247,17 @@ def test_the_summary_may_be_waited_for_up_to_its_bound(seconds: int) -> None:
 def test_a_summary_is_never_waited_for_without_a_bound(seconds: int) -> None:
     with pytest.raises(ValueError, match="summary_wait"):
         Limits(summary_wait=seconds)
+
+
+@pytest.mark.parametrize("seconds", [0, MAX_RUNNING_TOOL_WAIT_SECONDS])
+def test_running_tools_may_have_up_to_ten_minutes(seconds: int) -> None:
+    assert Limits(running_tool_wait=seconds).running_tool_wait == seconds
+
+
+@pytest.mark.parametrize("seconds", [-1, MAX_RUNNING_TOOL_WAIT_SECONDS + 1])
+def test_another_wait_for_running_tools_is_refused(seconds: int) -> None:
+    with pytest.raises(ValueError, match="running_tool_wait must be 0 to 600"):
+        Limits(running_tool_wait=seconds)
 
 
 @pytest.mark.parametrize("seconds", [1, YEAR_SECONDS])

@@ -134,10 +134,39 @@ def test_a_maximum_of_iterations_in_test_runs_lets_that_many_runs_happen(maximum
 
 
 @pytest.mark.parametrize("name", [LimitName.MAX_SPAWNS, LimitName.MAX_DEPTH])
-def test_zero_sub_agents_and_zero_levels_let_none_start(name: LimitName) -> None:
-    life = begun(only(**{name.value: 0}))
-    assert life.asks_tool().answer is Answer.ALLOW
-    assert halted(life.asks_tool("task", spawns=True), name, 0, 0)
+def test_zero_sub_agents_and_zero_levels_let_none_start_and_stop_nobody(name: LimitName) -> None:
+    """Seed 003: at depth 0 the call "fails with Depth limit exhausted"."""
+    life = begun(only(**{name.value: 0}, max_tool_calls=1))
+    for _ in range(3):
+        denied = life.asks_tool("task", spawns=True)
+        assert (denied.answer, denied.limit) == (Answer.DENY, name)
+        assert denied.reason.startswith(f"Depth limit exhausted: {name} allows no ")
+    assert (life.counters.tool_calls, life.counters.spawns, life.counters.stop) == (0, 0, None)
+    passed = [each for each in life.log if isinstance(each, Passed)]
+    assert [(each.limit, each.observed, each.maximum) for each in passed] == [(name, 0, 0)]
+    assert life.asks_tool().answer is Answer.WARN
+    assert halted(life.asks_tool("task", spawns=True), LimitName.MAX_TOOL_CALLS, 1, 1)
+
+
+def test_a_sub_agent_that_was_refused_leaves_its_place_to_another() -> None:
+    life = begun(only(max_spawns=2))
+    for _ in range(5):
+        assert life.asks_tool("task", spawns=True).allowed
+        life.refuses_to_spawn()
+    for name in ("a", "b"):
+        assert life.asks_tool("task", spawns=True).allowed
+        life.spawned(name)
+    assert halted(life.asks_tool("task", spawns=True), LimitName.MAX_SPAWNS, 2, 2)
+
+
+def test_a_sub_agent_that_never_started_because_the_process_died_does_not_count() -> None:
+    life = begun(only(max_spawns=2))
+    assert life.asks_tool("task", spawns=True).allowed
+    life.spawned("a")
+    assert life.asks_tool("task", spawns=True).allowed
+    assert (life.counters.spawns, life.counters.spawning) == (2, 1)
+    life.begins_segment()
+    assert (life.counters.spawns, life.counters.spawning) == (1, 0)
 
 
 @pytest.mark.parametrize(("levels", "trips"), [(0, False), (1, False), (2, True)])

@@ -138,4 +138,5 @@ def test_a_call_of_a_sub_agent_leaves_the_turn_as_it_was() -> None:
 def test_only_a_tool_that_starts_sub_agents_starts_one() -> None:
     assert Run().times(3, "calls").under(only(max_spawns=0, max_depth=0)).stops == ()
     for tool in ("task", "Task", "Agent"):
-        assert Run().calls(tool).under(only(max_spawns=0)).trip is not None
+        marks = Run().calls(tool).under(only(max_spawns=0)).passed
+        assert [mark.limit for mark in marks] == ["max_spawns"]

@@ -1,6 +1,7 @@
 """Limits of sub-agents: never more than their parent has left, one level fewer each time."""
 
 from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from app.core.agents.events import Raised, Returned, Spawned
 from app.core.breaker.sub_agent_limits import NothingLeft, child_limits, overridden, reservation
 from app.core.breaker.verdict import Answer, left
 from app.core.limits import CATALOGUE, Action, LimitName, Limits
+from app.core.money import usd, whole_nanousd
 from tests.core.life import Life, begun, halted
 from tests.core.onlooker import JUDGED
 from tests.core.random_lives import limits_of
@@ -193,6 +195,63 @@ def test_two_sub_agents_together_get_no_more_than_the_parent_has() -> None:
     assert (granted_calls, granted_cents) == (50, 100)
     with pytest.raises(NothingLeft):
         child_limits(NO_LIMITS, parent, used, START)
+
+
+def test_sub_agents_that_are_asked_for_together_share_what_is_left() -> None:
+    life = begun(only(max_tool_calls=50, max_cost_usd=0.1, max_tokens=None))
+    assert all(life.asks_tool("task", spawns=True).allowed for _ in range(3))
+    parts = []
+    for name in ("a", "b", "c"):
+        child = child_limits(NO_LIMITS, life.limits, life.counters, life.now)
+        parts.append((child.max_tool_calls, child.max_cost_usd, child.max_tokens))
+        life.spawned(name, dict(reservation(child)))
+    assert parts == [(15, 0.033333333, None), (16, 0.033333333, None), (16, 0.033333334, None)]
+
+
+def test_what_one_of_them_does_not_want_is_left_to_those_after_it() -> None:
+    life = begun(only(max_tool_calls=33))
+    assert all(life.asks_tool("task", spawns=True).allowed for _ in range(3))
+    first = child_limits(only(max_tool_calls=2), life.limits, life.counters, life.now)
+    life.spawned("a", dict(reservation(first)))
+    life.refuses_to_spawn()
+    last = child_limits(NO_LIMITS, life.limits, life.counters, life.now)
+    assert (first.max_tool_calls, last.max_tool_calls) == (2, 28)
+
+
+def test_a_part_that_is_too_small_is_refused_and_the_others_have_more() -> None:
+    life = begun(only(max_tool_calls=5))
+    assert all(life.asks_tool("task", spawns=True).allowed for _ in range(3))
+    with pytest.raises(NothingLeft):
+        child_limits(NO_LIMITS, life.limits, life.counters, life.now)
+    life.refuses_to_spawn()
+    parts = []
+    for name in ("b", "c"):
+        child = child_limits(NO_LIMITS, life.limits, life.counters, life.now)
+        parts.append(child.max_tool_calls)
+        life.spawned(name, dict(reservation(child)))
+    assert parts == [1, 1]
+
+
+@given(st.integers(1, 12), st.integers(1, 200), st.integers(10_000_000, 10**10), st.randoms())
+@EXAMPLES
+def test_parts_together_are_never_more_than_there_is(
+    asked: int, calls: int, nanousd: int, chance: Random
+) -> None:
+    life = begun(only(max_tool_calls=asked + calls, max_cost_usd=usd(nanousd)))
+    assert all(life.asks_tool("task", spawns=True).allowed for _ in range(asked))
+    granted_calls = granted_nanousd = 0
+    for number in range(asked):
+        wanted = only(max_tool_calls=chance.choice([None, 1, 7, 500]))
+        try:
+            child = child_limits(wanted, life.limits, life.counters, life.now)
+        except NothingLeft:
+            life.refuses_to_spawn()
+            continue
+        granted_calls += child.max_tool_calls or 0
+        granted_nanousd += whole_nanousd(child.max_cost_usd or 0)
+        life.spawned(str(number), dict(reservation(child)))
+    assert granted_calls <= calls and granted_nanousd <= nanousd
+    assert life.counters.spawning == 0
 
 
 # --- the parent's overrides -------------------------------------------------------------------

@@ -191,9 +191,6 @@ def test_steps_before_a_stop_of_the_timer_are_told_with_how_they_ended() -> None
 
 
 def test_the_first_call_of_all_may_be_the_one_that_was_refused() -> None:
-    life = begun(only(max_depth=0))
-    life.asks_tool("task", spawns=True)
-    assert part(told(life), "The last steps before it") == ["  then task was refused: README.md"]
     nothing_before = Life()
     nothing_before.happens(Tripped(at=START, trip=stopped()))
     assert part(told(nothing_before), "The last steps before it") == []

@@ -175,7 +175,7 @@ def test_a_start_that_waits_is_told_of_and_can_be_stopped(team: Squad) -> None:
     )
     for task in (stopped, anew):
         team.comment(task, "/squadron stop")
-        team.until_comment(task, "`docs` had not begun: it waited to start")
+        team.until_comment(task, "`docs` had not begun: the agent waited to start")
     team.comment(stopped, "/squadron status")
     team.until_comment(stopped, "No agent works on this issue.")
     until(lambda: time.time() > told_at(team, anew) + 1, "the next second")

@@ -45,7 +45,7 @@ ROLES = {
     "caller": {"max_tool_calls": 3, "warning_threshold": 0.5},
     "talker": {"max_turns": 1},
     "slow": {"max_tool_calls": 1, "summary_wait": 60},
-    "runaway": {"max_tool_calls": 1, "summary_wait": 3},
+    "runaway": {"max_tool_calls": 1, "running_tool_wait": 3, "summary_wait": 3},
     "five": {"max_tool_calls": 5},
     "twelve": {"max_tool_calls": 12},
     "reader": {"max_tokens": 100_000, "max_tool_calls": 5},
@@ -379,7 +379,7 @@ def observed(team: Squad, agent: Agent, limit: str) -> float:
 def test_after_a_trip_a_running_tool_may_end_and_report_complete_is_the_summary(
     team: Squad,
 ) -> None:
-    """Issue, "Breaker": running tools may finish within `summary_wait`."""
+    """Seed 004: "complete current tool, then stop"."""
     task = team.give(
         "slow",
         "Two at once",
@@ -402,7 +402,7 @@ def test_after_a_trip_a_running_tool_may_end_and_report_complete_is_the_summary(
     assert not (team.workspace(agent.id) / "never-ran").exists()
 
 
-def test_peers_05_after_summary_wait_everything_that_was_started_is_ended(team: Squad) -> None:
+def test_peers_05_after_its_waits_everything_that_was_started_is_ended(team: Squad) -> None:
     """Issue, "Breaker": then it is stopped, children included; peers, scenario 5."""
     started = team.signal("run-away")
     background = "setsid sh -c 'sleep 300' >/dev/null 2>&1 & first=$!; setsid sleep 301 &"
@@ -422,7 +422,7 @@ def test_peers_05_after_summary_wait_everything_that_was_started_is_ended(team: 
     assert team.processes(agent.id) == {}
     numbers = started.read_text().split()
     assert (len(numbers), [n for n in numbers if Path(f"/proc/{n}/exe").exists()]) == (2, [])
-    assert "The agent left no summary." in body
+    assert "> This is what I did." in body, "the summary has a wait of its own"
 
 
 def test_a_second_trip_is_added_to_the_same_needs_human_issue(team: Squad) -> None:

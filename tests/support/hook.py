@@ -19,7 +19,7 @@ from app.adapters.pricing import price_of
 from app.adapters.shell import parse
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters, fold
-from app.core.agents.events import AgentEvent, Phase, ToolKind, Woken
+from app.core.agents.events import AgentEvent, Phase, Returned, Spawned, ToolKind, Woken
 from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import Limits
 from app.core.money import Price
@@ -149,8 +149,23 @@ class Hook:
         return await self.tries(result)
 
     async def delegates(self) -> Verdict:
-        """A sub-agent is started, and ends."""
-        return await self.uses("task", spawns=True)
+        """A sub-agent is started, and ends without having done a thing."""
+        verdict = await self.uses("task", spawns=True)
+        if verdict.allowed:
+            now, child = self.clock.now(), new_name()
+            returned = Returned(
+                at=now,
+                child=child,
+                tool_calls=0,
+                model_calls=0,
+                input_tokens=0,
+                output_tokens=0,
+                cost_nanousd=0,
+                unpriced_calls=0,
+                levels=0,
+            )
+            await self.gate.record([Spawned(at=now, child=child), returned])
+        return verdict
 
     async def ticks(self) -> Verdict:
         """The timer looks; it is told nothing, so what it came to is read from the counters."""

@@ -77,7 +77,7 @@ def _withheld() -> str:
 
 
 def _made() -> str:
-    made = (MadeFiles(".venv/", 3_202), MadeFiles("app/__pycache__/", 1), MadeFiles(".coverage", 1))
+    made = (MadeFiles(".venv/", 3_202), MadeFiles("src/__pycache__/", 1), MadeFiles(".coverage", 1))
     return _evidence(replace(_saw(), made=made))
 
 
@@ -326,7 +326,7 @@ What Squadron saw:
 - Tests run after the last edit: **yes**.
 - Tests passed: **no**.
 - Changes: 1 file, +2 −3 lines.
-- Left out, since setup, builds or tests made it: `.venv/` (3,202 files), `app/__pycache__/` (1 file), `.coverage`.\
+- Left out, since setup, builds or tests made it: `.venv/` (3,202 files), `src/__pycache__/` (1 file), `.coverage`.\
 """),
     ),
 )

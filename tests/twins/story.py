@@ -310,6 +310,11 @@ class Story(People):
         found = self.run(self.service.store.agents(repository=task.repository, issue=task.number))
         return [agent for agent in found if agent.id.role == task.role]
 
+    def sub_agents(self, task: Task) -> list[Agent]:
+        """All that work or worked below agents of the issue, oldest first."""
+        found = self.run(self.service.store.agents(repository=task.repository, issue=task.number))
+        return [agent for agent in found if agent.parent is not None]
+
     def agent(self, task: Task) -> Agent:
         """The newest agent of the task."""
         found = self.agents(task)

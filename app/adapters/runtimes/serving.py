@@ -25,7 +25,8 @@ class Diff(Args):
 
 class Task(Args):
     """Let a sub-agent of another role do a part of your work, and wait for what it reports. What
-    it uses counts against your own limits; it can never use more than you have left."""
+    it uses counts against your own limits; it can never use more than you have left. Those that
+    you ask for at once share that in equal parts, unless `limits` gives one of them less."""
 
     role: str = Field(min_length=1, max_length=100)
     prompt: str = Field(min_length=1, description="All that it has to know: it sees nothing else.")

@@ -41,6 +41,7 @@ from app.core.agents.events import (
     SetUp,
     Slept,
     Spawned,
+    SpawnRefused,
     Spoke,
     SpokenTo,
     SuiteAsked,
@@ -143,6 +144,9 @@ class Counters(NamedTuple):
     calls_since_text: int = 0
     calls_in_turn: int = 0
     spawns: int = 0
+    """Sub-agents that were started, and those that are being started."""
+    spawning: int = 0
+    """Sub-agents that were asked for, and neither started nor refused."""
     levels: int = 0
     """Levels of sub-agents that have been below this agent."""
     children: tuple[Child, ...] = ()
@@ -313,6 +317,8 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
                 heard=None,
                 asleep_since=None,
                 open_calls=(),
+                spawns=counters.spawns - counters.spawning,
+                spawning=0,
                 unanswered_asks=UnansweredAsks(),
                 tests=_cut_off(counters.tests),
                 loops=counters.loops.cut_off(),
@@ -341,7 +347,14 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
         case Raised(limit=limit, amount=amount):
             return _raised(counters, limit, amount)
         case Spawned(child=child, reserved=reserved):
-            return counters._replace(children=(*counters.children, Child(child, dict(reserved))))
+            return counters._replace(
+                children=(*counters.children, Child(child, dict(reserved))),
+                spawning=max(counters.spawning - 1, 0),
+            )
+        case SpawnRefused():
+            return counters._replace(
+                spawns=max(counters.spawns - 1, 0), spawning=max(counters.spawning - 1, 0)
+            )
         case Returned():
             return _returned(counters, event)
         case Tripped(trip=why) | Failed(failure=why):
@@ -420,7 +433,11 @@ def _tool_asked(counters: Counters, asked: ToolAsked) -> Counters:
         loops=counters.loops.asked(asked.call, _key(asked), asked.tool, asked.kind),
     )
     if asked.spawns:
-        counted = counted._replace(spawns=counters.spawns + 1, levels=max(counters.levels, 1))
+        counted = counted._replace(
+            spawns=counters.spawns + 1,
+            spawning=counters.spawning + 1,
+            levels=max(counters.levels, 1),
+        )
     return counted if asked.suite is None else _suite_asked(counted, asked.call, asked.suite)
 
 

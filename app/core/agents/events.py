@@ -274,6 +274,8 @@ class Passed:
     observed: float
     maximum: float
     shadow: bool
+    refused: bool = False
+    """Whether what the agent asked for was refused, which stopped it no more than a warning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -310,6 +312,14 @@ class Spawned:
     """Its agent id."""
     reserved: tuple[tuple[LimitName, float], ...] = ()
     """What was set aside of each limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpawnRefused:
+    """A sub-agent was asked for, and none was started: it does not count."""
+
+    at: datetime
+    why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -618,6 +628,7 @@ AgentEvent = (
     | Held
     | Raised
     | Spawned
+    | SpawnRefused
     | Returned
     | Tripped
     | Failed

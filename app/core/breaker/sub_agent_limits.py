@@ -3,6 +3,9 @@
 Seed 003, "Limit Resolution Order" and "Depth Decrement". Shared amounts (calls, tokens, money,
 sub-agents, time) are capped by what is left, all other maxima by the parent's own. Seed 003's
 depth N is `max_depth` N - 1: levels below the agent.
+
+Sub-agents that are asked for together share what is left: each gets at most an equal part of it,
+and what one does not want is left to those that start after it.
 """
 
 from collections.abc import Mapping
@@ -13,6 +16,7 @@ from typing import Any, Final
 from app.core.agents.counters import Counters, stops_at
 from app.core.breaker.verdict import left
 from app.core.limits import CATALOGUE, LimitName, Limits
+from app.core.money import usd, whole_nanousd
 
 SHARED: Final = frozenset(
     {
@@ -60,7 +64,8 @@ def overridden(own: Limits, overrides: Mapping[str, object]) -> Limits:
 
 
 def child_limits(wanted: Limits, parent: Limits, used: Counters, at: datetime) -> Limits:
-    """`wanted` as far as the parent can give it. Raises `NothingLeft`.
+    """`wanted` as far as the parent can give it, one of all that it is starting. Raises
+    `NothingLeft`.
 
     What the parent can give stops the sub-agent even where its own limit would only warn.
     """
@@ -93,11 +98,19 @@ def reservation(child: Limits) -> tuple[tuple[LimitName, float], ...]:
     return tuple((name, amount) for name, amount in most if amount is not None)
 
 
+def equal_part(name: LimitName, amount: float, used: Counters) -> float:
+    """Of what all sub-agents share that are being started; money in whole nano-USD."""
+    sharers = max(used.spawning, 1)
+    if CATALOGUE[name].is_money:
+        return usd(whole_nanousd(amount) // sharers)
+    return amount // sharers
+
+
 def _bound(name: LimitName, parent: Limits, used: Counters, at: datetime) -> float | None:
-    if name is LimitName.MAX_COST_USD:
-        bounds = (left(used, parent, each, at) for each in _SPENT)
-        return min((each for each in bounds if each is not None), default=None)
     if name in SHARED:
-        return left(used, parent, name, at)
+        spent = _SPENT if name is LimitName.MAX_COST_USD else (name,)
+        bounds = (left(used, parent, each, at) for each in spent)
+        most = min((each for each in bounds if each is not None), default=None)
+        return equal_part(name, most, used) if most is not None and name in RESERVED else most
     bound = stops_at(name, parent, used)
     return bound - 1 if name is LimitName.MAX_DEPTH and bound is not None else bound

@@ -27,6 +27,7 @@ from app.core.agents.events import (
 )
 from app.core.agents.stops import Cause, Failure, Hold, Layer, StopReason, Trip
 from app.core.breaker.answers import COUNTED_PHASES
+from app.core.breaker.no_level import SPAWN_LIMITS, forbidding, no_level_words
 from app.core.limits import (
     CATALOGUE,
     HOLDS,
@@ -118,9 +119,14 @@ def decide(counters: Counters, ask: Ask, limits: Limits, layer: Layer = Layer.HO
         return _refused(counters, ask, _held(Answer.DENY, counters.hold))
     would_be = after(counters, ask)
     reached, close = _judged(counters, would_be, ask, limits)
+    none_allowed = forbidding(counters, ask, limits)
+    if none_allowed is not None:  # is no reason to stop, however often it is asked for
+        reached = [each for each in reached if each.limit.name not in SPAWN_LIMITS]
     stopping = [each for each in reached if not _lets_pass(each, limits)]
     if stopping or _tests_cannot_run(counters, ask):
         return _halted(counters, ask, limits, layer, stopping)
+    if none_allowed is not None:
+        return _no_level(counters, ask, none_allowed)
     if isinstance(ask, ToolAsked) and _is_set_aside(would_be, limits):
         return _refused(counters, ask, Verdict(Answer.DENY, _SET_ASIDE_WORDS))
     if not reached and not close:
@@ -395,6 +401,13 @@ def _denied(ask: Ask, reason: str) -> AgentEvent:
             return Ticked(at=at)
         case _:
             assert_never(ask)
+
+
+def _no_level(counters: Counters, ask: Ask, name: LimitName) -> Decision:
+    words = no_level_words(name)
+    passed = Passed(at=ask.at, limit=name, observed=0, maximum=0, shadow=False, refused=True)
+    events = (_denied(ask, words), *([] if name in counters.passed else [passed]))
+    return _recorded(counters, events, Verdict(Answer.DENY, words, name, 0, 0))
 
 
 def _refused(counters: Counters, ask: Ask, verdict: Verdict) -> Decision:

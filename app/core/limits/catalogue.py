@@ -91,6 +91,7 @@ class LimitInfo:
 
 YEAR_SECONDS: Final = 365 * 24 * 3600
 MAX_SUMMARY_WAIT_SECONDS: Final = 600
+MAX_RUNNING_TOOL_WAIT_SECONDS: Final = 600
 MOST_USD: Final = 1_000_000.0
 LEAST_USD: Final = 0.01
 """The least bound on money."""
@@ -278,8 +279,8 @@ _ENTRIES: Final = (
         most=10_000,
         trips=Trips.BEYOND,
         why="Work that is divided more often than that has lost its plan.",
-        counted="calls of `task` that were let through, also when their sub-agent could not start",
-        not_counted="sub-agents of sub-agents",
+        counted="sub-agents that were started, and calls of `task` that are about to start one",
+        not_counted="calls of `task` that were refused; sub-agents of sub-agents",
     ),
     LimitInfo(
         name=LimitName.MAX_DEPTH,

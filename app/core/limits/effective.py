@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from app.core.limits.catalogue import (
     CATALOGUE,
+    MAX_RUNNING_TOOL_WAIT_SECONDS,
     MAX_SUMMARY_WAIT_SECONDS,
     YEAR_SECONDS,
     Action,
@@ -82,6 +83,8 @@ class Limits:
     """Part of a maximum, above 0 and at most 1, at which the agent is warned."""
     summary_wait: int = 60
     """Seconds to summarise after a trip."""
+    running_tool_wait: int = 300
+    """Seconds that a tool which runs at the trip may still take; the summary's begin afterwards."""
     max_review_wait: int = 604_800
     """Seconds a handed-over pull request is waited for; then the agent is COMPLETED."""
     iteration_mode: IterationMode = "fix_cycles"
@@ -100,6 +103,8 @@ class Limits:
             raise ValueError("warning_threshold must be above 0 and at most 1")
         if not 0 <= self.summary_wait <= MAX_SUMMARY_WAIT_SECONDS:
             raise ValueError(f"summary_wait must be 0 to {MAX_SUMMARY_WAIT_SECONDS}")
+        if not 0 <= self.running_tool_wait <= MAX_RUNNING_TOOL_WAIT_SECONDS:
+            raise ValueError(f"running_tool_wait must be 0 to {MAX_RUNNING_TOOL_WAIT_SECONDS}")
         if not 1 <= self.max_review_wait <= YEAR_SECONDS:
             raise ValueError(f"max_review_wait must be 1 to {YEAR_SECONDS}")
         for name, action in self.actions.items():

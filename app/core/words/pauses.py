@@ -26,6 +26,8 @@ def passed_lines(passed: Sequence[Passed]) -> str:
     lines = []
     for each in passed:
         why = "in `shadow`: only judged" if each.shadow else "`on_limit: warn`"
+        if each.refused:
+            why = "what it asked for was refused"
         figures = amount_words(CATALOGUE[each.limit], each.observed, each.maximum)
         lines.append(f"- `{each.limit}` was reached at {figures}, and the agent went on ({why}).")
     return "\n".join(lines)

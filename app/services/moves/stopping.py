@@ -23,11 +23,19 @@ from app.core.agents.lifecycle import State
 from app.core.agents.steps import Escalate, Sleep, Step, escalation
 from app.core.agents.transition import decided
 from app.core.breaker.clocks import GRACE_SECONDS, told_to_stop
+from app.core.breaker.running_tools import tool_wait_seconds
 from app.services.moves import limit_log as limitlog
 from app.services.moves.moves import Moves
 from app.services.world import World, segment_marker
 
 log = logging.getLogger("squadron.agents")
+
+
+def _may_take_seconds(agent: Agent, told: Tripped | Failed | LostAccess) -> float:
+    """How long a segment that was told so may go on."""
+    limits = agent.assignment.limits
+    stop = told.trip if isinstance(told, Tripped) else None
+    return tool_wait_seconds(stop, limits) + limits.summary_wait + GRACE_SECONDS
 
 
 class Stopping:
@@ -65,8 +73,7 @@ class Stopping:
             if is_told and not isinstance(told, LostAccess):
                 limitlog.tell(agent, fold((*history, told)), told)
             return is_told
-        may_take = timedelta(seconds=agent.assignment.limits.summary_wait + GRACE_SECONDS)
-        if told.at - before.at < may_take:
+        if told.at - before.at < timedelta(seconds=_may_take_seconds(agent, before)):
             return False
         log.warning("it does not stop", extra={"agent": str(agent.id), "segment": agent.segment})
         marker = segment_marker(self._world, agent.id, agent.segment)

@@ -54,7 +54,7 @@ from app.services.segment.setup import (
 )
 from app.services.segment.sub_agent_rows import SubAgents
 from app.services.segment.sub_agents import Children, Workplace
-from app.services.segment.supervision import CannotGoOn, Result, Stop, Stretch, reason_to_stop
+from app.services.segment.supervision import CannotGoOn, Result, Stop, Stretch, stops_sub_agents
 from app.services.segment.triage import Proposals, gathered
 from app.services.world import World, checkout_order, environment, segment_marker
 
@@ -284,7 +284,7 @@ class Segment:
             place,
             agent,
             self._gate,
-            lambda: reason_to_stop(self._gate, self) not in (None, Stop.HELD),
+            lambda: stops_sub_agents(self._gate, self),
             lambda: min(self.wrap_up_seconds, assignment.limits.summary_wait) / 2,
         )
         return await self._world.runtime.open(
@@ -298,7 +298,7 @@ class Segment:
                 session_directory=files / "session",
                 environment=place.environment,
                 tools=assignment.tools,
-                delegate=self._children.tool,
+                delegate=self._children.delegate,
                 propose=None if self._proposals is None else self._proposals.propose,
                 change=None if self._under_review is None else self._under_review.files,
                 open_issue=partial(self._opening.open, agent),

@@ -36,7 +36,9 @@ from app.core.agents.events import (
 from app.core.agents.loops import call_key, error_key, result_key
 from app.core.agents.stops import Layer
 from app.core.breaker.answers import USUAL_ANSWER_TOKENS, Question, answer_tokens
-from app.core.breaker.verdict import Answer, Verdict, decide, is_affordable
+from app.core.breaker.running_tools import tool_wait_seconds
+from app.core.breaker.verdict import Answer, Verdict, decide, is_affordable, left
+from app.core.limits import LimitName
 from app.core.money import PriceOf
 from app.core.rules.outages import ProviderFailure, provider_of
 from app.core.rules.plan import RoleKind
@@ -76,6 +78,7 @@ class _Running:
 
     suite: Suite | None
     waits: bool
+    spawns: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,10 @@ class BreakerGate:
         """Tools are judged in the order in which they were asked for, however long it takes to
         read what each of them would run; and before anything that comes of the first of them."""
         self._running: dict[str, _Running] = {}
+        self._runs_nothing = asyncio.Event()
+        self._runs_nothing.set()
+        self.tools_are_over = False
+        """Whether the tools that ran at the stop have had their time."""
         self._listen: Callable[[], Awaitable[str]] | None = None
         self._untold: list[str] = []
         self._last_words_calls = 0
@@ -204,6 +211,31 @@ class BreakerGate:
         allowed."""
         self._last_words_calls = most_model_calls
 
+    @property
+    def runs_tools(self) -> bool:
+        """Whether a tool that was allowed has not ended."""
+        return bool(self._running)
+
+    @property
+    def runs_sub_agents(self) -> bool:
+        """Whether one of these tools waits for a sub-agent."""
+        return any(each.spawns for each in self._running.values())
+
+    async def tools_ended(self) -> None:
+        """Wait until no tool runs."""
+        await self._runs_nothing.wait()
+
+    @property
+    def tool_wait_seconds(self) -> float:
+        """How long the tools may still take that run although the agent was stopped: no longer than
+        the agent may work."""
+        if self.tools_are_over:
+            return 0
+        limits, name = self._agent.assignment.limits, LimitName.MAX_ACTIVE_DURATION
+        active_left = left(self._counters, limits, name, self._clock.now())
+        wait = tool_wait_seconds(self._counters.stop, limits)
+        return wait if active_left is None else min(wait, active_left)
+
     def listens(self, listen: Callable[[], Awaitable[str]]) -> None:
         """`listen` tells what people have written since it was asked last, for the model."""
         self._listen = listen
@@ -237,7 +269,8 @@ class BreakerGate:
         )
         verdict = await self._ask_or_deny(ask)
         if verdict.allowed:
-            self._running[call.id] = _Running(asked.suite if asked else None, waits)
+            self._running[call.id] = _Running(asked.suite if asked else None, waits, call.spawns)
+            self._runs_nothing.clear()
         return verdict
 
     async def _read_only(self, call: ToolCall) -> Verdict:
@@ -252,7 +285,9 @@ class BreakerGate:
     async def after_tool(self, call: ToolCall, result: ToolResult) -> str:
         """Record how an allowed tool ended, a test run also by its outcome; what people have
         written while it ran."""
-        running = self._running.pop(call.id, _Running(None, False))
+        running = self._running.pop(call.id, _Running(None, False, False))
+        if not self._running:
+            self._runs_nothing.set()
         if result.is_cut_off:
             cut_off = ToolEnded(at=self._clock.now(), call=call.id, ok=False, cut_off=True)
             async with self._in_turn:

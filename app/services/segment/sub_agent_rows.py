@@ -13,14 +13,21 @@ from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, Assignment, Task
 from app.core.agents.counters import Counters, fold
-from app.core.agents.events import AgentEvent, Returned, Spawned
+from app.core.agents.events import AgentEvent, Returned, Spawned, SpawnRefused
 from app.core.agents.lifecycle import LIVE
 from app.core.agents.steps import Abandon, Escalate, Finish
-from app.core.breaker.sub_agent_limits import NothingLeft, child_limits, overridden, reservation
+from app.core.breaker.running_tools import tool_wait_seconds
+from app.core.breaker.sub_agent_limits import (
+    NothingLeft,
+    child_limits,
+    equal_part,
+    overridden,
+    reservation,
+)
 from app.core.breaker.verdict import money
 from app.core.budgets.budgets import Started, within_budget
 from app.core.budgets.ledger import Insufficient
-from app.core.limits import LEAST_USD, Limits
+from app.core.limits import LEAST_USD, LimitName, Limits
 from app.core.money import nanousd, usd
 from app.core.rules.plan import RepositoryPlan
 from app.ports import (
@@ -28,6 +35,7 @@ from app.ports import (
     Funding,
     GitHubFailed,
     NewAgent,
+    StoreUnavailable,
 )
 from app.services.configuration.plans import Plans
 from app.services.money.funding import Money, Unmeasurable, own_nanousd
@@ -37,6 +45,7 @@ from app.services.starting.predecessor import CannotStart, assignment_of
 from app.services.world import World, repository_of
 
 MOST_TITLE_CHARACTERS: Final = 200
+MOST_WHY_CHARACTERS: Final = 500
 
 log = logging.getLogger("squadron.agents")
 
@@ -103,6 +112,20 @@ class SubAgents:
     async def start(self, parent: Agent, gate: BreakerGate, asked: Delegation) -> Agent:
         """A sub-agent that is ACTIVE, its part set aside. Raises `NoSubAgent`, `Superseded`."""
         try:
+            child = await self._created(parent, gate, asked)
+        except (NoSubAgent, StoreUnavailable) as refusal:
+            why = self._world.redact(str(refusal), MOST_WHY_CHARACTERS)
+            await gate.note(SpawnRefused(at=self._world.clock.now(), why=why))
+            raise
+        begun = await self._moves.begin(child.id, 0)
+        if begun is None:
+            raise NoSubAgent("The sub-agent was ended before it began.")
+        log.info("sub-agent started", extra={"agent": str(begun.id), "parent": begun.parent})
+        return begun
+
+    async def _created(self, parent: Agent, gate: BreakerGate, asked: Delegation) -> Agent:
+        """Its row is in the registry, and its parent's log says so."""
+        try:
             plan, assignment = await self._assignment(parent, asked)
             wanted = overridden(assignment.limits, asked.limits)
             funded = await self._money.funded(
@@ -129,11 +152,7 @@ class SubAgents:
             for child in started:
                 await self.abandon(child, "its parent was taken over")
             raise
-        begun = await self._moves.begin(started[0].id, 0)
-        if begun is None:
-            raise NoSubAgent("The sub-agent was ended before it began.")
-        log.info("sub-agent started", extra={"agent": str(begun.id), "parent": begun.parent})
-        return begun
+        return started[0]
 
     async def _assignment(
         self, parent: Agent, asked: Delegation
@@ -156,16 +175,17 @@ class SubAgents:
     async def _spawn(self, order: "_Order", counters: Counters) -> tuple[Agent, Spawned]:
         """Create the row out of what the parent has left; nobody else may take of it meanwhile."""
         now, parent = self._world.clock.now(), order.parent
-        if counters.stop is not None or counters.hold is not None:
+        own = parent.assignment.limits
+        if counters.stop is not None and tool_wait_seconds(counters.stop, own) == 0:
             raise NoSubAgent("You were stopped; no sub-agent starts any more.")
         try:
-            limits = child_limits(order.assignment.limits, parent.assignment.limits, counters, now)
+            limits = child_limits(order.assignment.limits, own, counters, now)
         except NothingLeft as error:
             raise NoSubAgent(
                 f"{error} Wait until a running sub-agent has ended, give each a smaller part by"
                 " `limits`, or do it yourself."
             ) from error
-        limits, is_funded = await self._within_grant(parent, limits)
+        limits, is_funded = await self._within_grant(parent, limits, counters)
         if is_funded:
             limits = within_budget(limits, is_unbounded=False)
         new = NewAgent(
@@ -192,13 +212,16 @@ class SubAgents:
         assert child is not None, "a sub-agent holds no post that could be taken"
         return child, Spawned(at=now, child=str(child.id), reserved=reservation(limits))
 
-    async def _within_grant(self, parent: Agent, limits: Limits) -> tuple[Limits, bool]:
+    async def _within_grant(
+        self, parent: Agent, limits: Limits, counters: Counters
+    ) -> tuple[Limits, bool]:
         """The limits, with no more money than the parent holds in the ledger, if it is in there."""
         history = await self._world.store.log(parent.id)
         spent = await self._world.ledger.report(parent.id, own_nanousd(history))
         if spent is None:
             return limits, False
-        left, wanted = usd(spent.left_nanousd), limits.max_cost_usd
+        granted, wanted = usd(spent.left_nanousd), limits.max_cost_usd
+        left = equal_part(LimitName.MAX_COST_USD, granted, counters)
         if wanted is not None and wanted <= left:
             return limits, True
         if left < LEAST_USD:

@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Final
 
 from app.core.agents.agent import Agent
-from app.core.agents.counters import Counters, maximum_of
+from app.core.agents.counters import Counters
 from app.core.agents.events import AgentEvent, Returned
 from app.core.breaker.verdict import usage
-from app.core.limits import LimitName
 from app.core.words import prompts
 from app.ports import (
-    Delegate,
     Delegation,
     Session,
     SessionOrder,
@@ -34,7 +32,7 @@ from app.services.segment.supervision import (
     Stop,
     Stopped,
     Stretch,
-    reason_to_stop,
+    stops_sub_agents,
 )
 from app.services.waiting import wait_for_all
 from app.services.world import World
@@ -77,15 +75,6 @@ class Children:
         self._is_ending = False
         self._at_work: set[asyncio.Task[ToolResult]] = set()
 
-    @property
-    def tool(self) -> Delegate | None:
-        """The parent's tool; None where no sub-agent is allowed at all."""
-        limits, counters = self._parent.assignment.limits, self._gate.counters
-        forbidding = (LimitName.MAX_SPAWNS, LimitName.MAX_DEPTH)
-        if any(maximum_of(name, limits, counters) == 0 for name in forbidding):
-            return None
-        return self._delegate
-
     async def end(self) -> None:
         """Stop what still works, and settle what could not settle itself. Bounded."""
         self._is_ending = True
@@ -102,7 +91,8 @@ class Children:
             for returned in await sub_agents.settle(self._parent, counters, _OUT_OF_ORDER):
                 await self._count(returned)
 
-    async def _delegate(self, asked: Delegation) -> ToolResult:
+    async def delegate(self, asked: Delegation) -> ToolResult:
+        """The parent's tool: a sub-agent works to its end; what it reports is the result."""
         work = asyncio.create_task(self._run(asked), name=f"task of {self._parent.id}")
         self._at_work.add(work)
         work.add_done_callback(self._at_work.discard)
@@ -175,7 +165,7 @@ class _BesideParent:
             place,
             child,
             gate,
-            lambda: reason_to_stop(gate, self) not in (None, Stop.HELD),
+            lambda: stops_sub_agents(gate, self),
             lambda: wrap_up_seconds() / 2,
         )
 
@@ -198,7 +188,7 @@ class _BesideParent:
                 session_directory=directory,
                 environment=self._place.environment,
                 tools=assignment.tools,
-                delegate=self._below.tool,
+                delegate=self._below.delegate,
                 runtime=assignment.runtime,
             ),
             self._gate,

@@ -328,7 +328,7 @@ class Stretch:
             return Stopped(why, "")
         match why:
             case Stop.TRIPPED:
-                wait_seconds = float(self._agent.assignment.limits.summary_wait)
+                wait_seconds = await self._tools_ended(work)
             case Stop.HELD:
                 wait_seconds = RUNNING_TOOL_SECONDS
             case _:
@@ -340,6 +340,30 @@ class Stretch:
         if why is not Stop.TRIPPED and reported is not None:
             return reported
         return Stopped(why, summary)
+
+    async def _tools_ended(self, work: "asyncio.Task[Result | Halted]") -> float:
+        """After a trip, end the tools that still run once they have had their time, and sub-agents
+        once they have said what they did; the seconds that are left for the summary."""
+        gate, seconds = self._gate, float(self._agent.assignment.limits.summary_wait)
+        if gate.runs_tools:
+            await self._within(gate.tool_wait_seconds, self._tools_end(work))
+        gate.tools_are_over = True
+        began = self._clock.monotonic()
+        if gate.runs_sub_agents:
+            await self._within(seconds / 2, self._tools_end(work))
+        if gate.runs_tools and gate.counters.trip is not None:
+            await _ended(work)
+        return max(seconds - (self._clock.monotonic() - began), 0)
+
+    async def _tools_end(self, work: "asyncio.Task[Result | Halted]") -> str:
+        if self._session is not None:
+            await self._session.interrupt()  # no further model call
+        ended = asyncio.create_task(self._gate.tools_ended())
+        try:
+            await asyncio.wait({work, ended}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await _ended(ended)
+        return ""
 
     async def _within(self, seconds: float, words: Coroutine[object, object, str]) -> str:
         """What is said in time; when something else stops the agent, that is sooner."""
@@ -365,8 +389,9 @@ class Stretch:
         session = self._session
         if session is None:
             return ""
-        await session.interrupt()
-        await asyncio.wait({work})
+        if not work.done():
+            await session.interrupt()
+            await asyncio.wait({work})
         reported = _ended_by_agent(work)
         said = _words(reported.end) if reported is not None else ""
         stop = self._gate.counters.stop
@@ -376,6 +401,15 @@ class Stretch:
         prompt = prompts.summary_prompt(self._agent, stop)
         end = await session.summarise(prompt, MODEL_CALLS_FOR_A_SUMMARY)
         return _words(end) or _last_text(work)
+
+
+def stops_sub_agents(gate: BreakerGate, setting: Setting) -> bool:
+    """Whether those that work below have to stop with the agent: they are tools that run, so
+    neither at a hold nor, for a while, at a trip."""
+    why = reason_to_stop(gate, setting)
+    if why is Stop.TRIPPED:
+        return gate.tool_wait_seconds == 0
+    return why not in (None, Stop.HELD)
 
 
 def reason_to_stop(gate: BreakerGate, setting: Setting) -> Stop | None:
