@@ -131,3 +131,4 @@ def test_a_sub_agent_that_takes_longer_than_a_tool_may_is_stopped_before_the_sum
         assert agent.summary == "It slept."
         [child] = squad.sub_agents(task)
         assert child.state is State.CANCELLED, "it ends with what it was asked for"
+        assert squad.was_told(task, "It was stopped together with you.")
