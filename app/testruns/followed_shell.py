@@ -57,6 +57,11 @@ def value_of(word: str, shell: FollowedShell) -> str | Status:
     return int(text) if text.isdigit() else text
 
 
+def prints_a_status(word: str, shell: FollowedShell) -> bool:
+    """Whether a word such as `rc=$?` shows the status, not 0, of a command that failed."""
+    return any(_expanded(piece, shell) == 1 for piece in word.split(HOLE)[1::2])
+
+
 def _expanded(name: str, shell: FollowedShell) -> str | Status:
     """The value of `$name`; of `$((a + 1))` only whether it is 0 is sure."""
     if "+" not in name:

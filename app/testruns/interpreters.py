@@ -18,6 +18,7 @@ from app.testruns.names import (
     script_runs_tests,
     script_takes_tasks,
 )
+from app.testruns.products import lies_in
 from app.testruns.rows import HELP_FLAGS
 from app.testruns.runner import Asked, Delegated
 from app.testruns.shell_line import Words
@@ -46,8 +47,8 @@ _ALIASES: Final[Mapping[str, str]] = {
 _SUITE_MODULE: Final = re.compile(r"(?:.+\.)?(?:tests?|testsuite|runtests|run_tests|test_all)")
 
 
-def started_by(name: str, words: Words) -> Asked | Delegated | None:
-    """What interpreter `name` starts with the arguments `words`."""
+def started_by(name: str, words: Words, made: frozenset[str]) -> Asked | Delegated | None:
+    """What interpreter `name` starts with the arguments `words`; `made` as in `judge`."""
     interpreter = INTERPRETERS[name]
     if interpreter.verb:
         if words[:1] != (interpreter.verb,):
@@ -70,7 +71,7 @@ def started_by(name: str, words: Words) -> Asked | Delegated | None:
         if word == option and flags[-1] in interpreter.valued:
             position += 1
         elif not interpreter.edits and (word[:1] not in "-+" or word == "-"):
-            return _started_script(interpreter, name, words[position:])
+            return _started_script(interpreter, name, words[position:], made)
         position += 1
     return None
 
@@ -109,11 +110,14 @@ def _started_module(name: str, words: Words) -> Asked | Delegated | None:
     return Delegated((module.removesuffix(".__main__").replace("_", "-"), *arguments))
 
 
-def _started_script(interpreter: Interpreter, name: str, words: Words) -> Asked | Delegated | None:
+def _started_script(
+    interpreter: Interpreter, name: str, words: Words, made: frozenset[str]
+) -> Asked | Delegated | None:
     path, arguments = words[0], words[1:]
     if name in _SOURCING and holds_variables(path):
         return None
-    asked = asked_of_task_script(path, arguments)
+    is_own = lies_in(path, made)
+    asked = None if is_own else asked_of_task_script(path, arguments)
     if asked is not None:
         return asked
     base = base_name(path)
@@ -129,7 +133,7 @@ def _started_script(interpreter: Interpreter, name: str, words: Words) -> Asked 
     if base in _WRAPPED_BUILD_TOOLS or (is_program and not interpreter.any_script_name):
         return Delegated((path, *arguments))
     judged = script_runs_tests if interpreter.any_script_name else program_runs_suite
-    if not judged(path) or not HELP_FLAGS.isdisjoint(arguments):
+    if is_own or not judged(path) or not HELP_FLAGS.isdisjoint(arguments):
         return None
     return _script_asked(path.removeprefix("./"), arguments)
 

@@ -16,6 +16,7 @@ from app.testruns.interpreters import asked_of_task_script, started_by
 from app.testruns.languages import INTERPRETERS
 from app.testruns.names import base_name, of_system, script_runs_tests
 from app.testruns.odd import ODD
+from app.testruns.products import lies_in
 from app.testruns.rows import program
 from app.testruns.runner import Asked, Delegated, ask
 from app.testruns.shell_line import HOLE, Words
@@ -44,19 +45,23 @@ _SCOPED_PACKAGES: Final[Mapping[str, str]] = {
 _PACKAGE_MANAGERS: Final = frozenset({"npm", "pnpm", "yarn", "bun"})
 
 
-def judge(words: Words) -> Asked | None:
-    """What tests `words`, an argument list with its program first, asks for; None: no tests."""
+def judge(words: Words, made: frozenset[str] = frozenset()) -> Asked | None:
+    """What tests `words`, an argument list with its program first, asks for; None: no tests.
+
+    `made` are files that the same command line has made: as scripts and programs of their own they
+    are none of the project's tests, whatever they are called.
+    """
     for _ in range(MAX_DELEGATIONS):
         if not words:
             return None
-        verdict = _judge_once(words)
+        verdict = _judge_once(words, made)
         if not isinstance(verdict, Delegated):
             return verdict
         words = verdict.words
     return None
 
 
-def _judge_once(words: Words) -> Asked | Delegated | None:
+def _judge_once(words: Words, made: frozenset[str]) -> Asked | Delegated | None:
     manager, _, script = words[0].partition(":")
     if script and manager in _PACKAGE_MANAGERS:  # `concurrently npm:test`
         return Delegated((manager, "run", script))
@@ -72,8 +77,8 @@ def _judge_once(words: Words) -> Asked | Delegated | None:
         if verdict is not None:
             return verdict
     if name in INTERPRETERS:
-        return started_by(name, words[1:])
-    return None if name in _KNOWN else _judge_script(words)
+        return started_by(name, words[1:], made)
+    return None if name in _KNOWN else _judge_script(words, made)
 
 
 @lru_cache(maxsize=1_024)  # few programs, many commands
@@ -91,16 +96,18 @@ def program_name(word: str) -> str:
 _KNOWN: Final = RUNNERS.keys() | INTERPRETERS.keys() | ODD.keys()
 
 
-def _judge_script(words: Words) -> Asked | Delegated | None:
+def _judge_script(words: Words, made: frozenset[str]) -> Asked | Delegated | None:
     """`./run_tests.sh`, `script/test`, `build/tests/unit_tests`: a program of the repository."""
     path = words[0]
     if path.endswith((".py", ".rb", ".js", ".mjs", ".cjs", ".ts", ".pl", ".php", ".lua")):
-        return started_by("script", words)
+        return started_by("script", words, made)
     if _is_test_binary(words):
         asked = ask(_TEST_BINARY, words)
         return replace(asked, runner=path.removeprefix("./")) if isinstance(asked, Asked) else None
     is_path = "/" in path or path.endswith((".sh", ".bash", ".bat", ".cmd", ".ps1", ".exe"))
     if not is_path or HOLE in base_name(path) or not _LISTS_ONLY.isdisjoint(words):
+        return None
+    if lies_in(path, made) or _SCRATCH.fullmatch(path):
         return None
     if not script_runs_tests(path):
         return asked_of_task_script(path, words[1:])
@@ -116,6 +123,8 @@ def _is_test_binary(words: Words) -> bool:
     return is_built and any(map(_TEST_FLAG.match, words[1:]))
 
 
+_SCRATCH: Final = re.compile(r"/(?:var/)?tmp/[^/.]+")
+"""A program that somebody put aside: it belongs to no repository, and its name says nothing."""
 _TEST_FLAG: Final = re.compile(
     r"--?test\.[a-z]+(?:=|$)|--gtest_[a-z_]+(?:=|$)|--run_test=|--nocapture$|--test-threads(?:=|$)"
 )

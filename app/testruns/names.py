@@ -82,9 +82,11 @@ _RUNS_ALL: Final = frozenset({"run", "runall", "runner", "all", "main", "go", "c
 _TASK_SCRIPTS: Final = word_set(
     "x mach dev do run go make build ci task tasks project devtool tool cli bake please"
 )
-_RUNNER_WORDS: Final = frozenset({"run", "all", "suite", "runner"})
-_NAMES_OF_ONE: Final = frozenset({"test", "tests", "check", "spec"})
-"""A file of one of these names may hold a single test, or none."""
+_WHOLE_AT_END: Final = word_set(
+    "all suite runner testsuite testsuites unittests testthat testall alltests"
+)
+"""Last words of the name of a suite: `test_all.py`; but `test_all_forms.py` holds one test, and
+`test2.js` may hold none."""
 _SUITE_FOLDERS: Final = frozenset({"test", "tests", "spec", "t", "testing", "testsuite"})
 _CONJUNCTIONS: Final = frozenset({"and", "then", "n"})
 
@@ -202,8 +204,9 @@ def program_runs_suite(path: str) -> bool:
     words = _words(_stem(path))
     if not names_tests(_stem(path)):
         return _plain(path) in _RUNS_ALL and _is_in_suite(path)
-    is_whole = not _RUNNER_WORDS.isdisjoint(words)
-    return is_whole or (len(words) == 1 and _NAMES_OF_ONE.isdisjoint(words))
+    first, last = words[0], words[-1]
+    runs = first == "run" or (first.startswith("run") and _is_suite(first))
+    return runs or first == "all" or last in _WHOLE_AT_END
 
 
 def _is_in_suite(path: str) -> bool:

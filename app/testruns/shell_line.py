@@ -40,6 +40,10 @@ class SimpleCommand:
     """A wrapper ends with 0 whatever the command did: `find -exec … \\;`, `tmux send-keys`."""
     writes: bool = False
     """A redirection sends its output into a file."""
+    silent: bool = False
+    """Redirections take all its output to where the caller of the line does not see it."""
+    made: frozenset[str] = frozenset()
+    """Scripts that the line has written and programs that it has built before this one starts."""
 
     @property
     def words(self) -> Words:

@@ -7,6 +7,7 @@ and everything else succeeds. Where a status depends on something that cannot be
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final, assert_never
 
 from app.testruns.followed_shell import (
@@ -15,6 +16,7 @@ from app.testruns.followed_shell import (
     FunctionReturn,
     ShellExit,
     Status,
+    prints_a_status,
     value_of,
 )
 from app.testruns.shell_line import (
@@ -50,17 +52,42 @@ ANSWERING: Final = word_set(
 """Programs whose exit status is an answer, not a mishap."""
 
 
+_PRINTERS: Final = frozenset({"echo", "printf"})
+
+
 class _Unproved(Exception):
     """More than `MAX_STEPS` or `MAX_NESTING`, or what cannot be foreseen may hide the failure."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a line ends if one of its commands fails and the others succeed."""
+
+    is_told: bool
+    """Its exit status is not 0."""
+    is_printed: bool
+    """It prints the status of that command: `pytest; echo "rc=$?"`."""
+    reached: frozenset[int]
+    """Identities of the commands that may have run."""
+
+
+_UNPROVED: Final = Ending(is_told=False, is_printed=False, reached=frozenset())
+
+
 def failure_is_visible(line: ShellLine, target: SimpleCommand) -> bool:
     """True when the exit status of `line` is not 0 if `target` runs and fails."""
+    return ending_if_it_fails(line, target).is_told
+
+
+def ending_if_it_fails(line: ShellLine, target: SimpleCommand) -> Ending:
+    """How `line` ends if `target` runs and fails; past a bound nothing is said to be visible."""
+    follower = _Follower(line.root, target)
     try:
-        status = _Follower(line.root, target).run(line.root, FollowedShell(pipefail=line.pipefail))
+        status = follower.run(line.root, FollowedShell(pipefail=line.pipefail))
     except _Unproved:
-        return False
-    return status is not None and status != 0
+        return _UNPROVED
+    is_told = status is not None and status != 0
+    return Ending(is_told, follower.is_printed, frozenset(follower.reached))
 
 
 class _Follower:
@@ -70,6 +97,8 @@ class _Follower:
         self._nesting = 0
         self._failed = False
         self._leading = _leading_to(root, target)
+        self.is_printed = False
+        self.reached: set[int] = set()
         self._tested = 0
         """Above 0 inside a condition, where `set -e` is suspended."""
 
@@ -195,12 +224,15 @@ class _Follower:
         return 0 if node.status_swallowed else status
 
     def _ending(self, node: SimpleCommand, shell: FollowedShell) -> Status:
+        self.reached.add(id(node))
         if node is self._target:
             self._failed = True
             return FAILED
         if node.starts is not None:
             return self._follow(node.starts, shell)
         name, *rest = node.words
+        if name in _PRINTERS and self._failed:
+            self.is_printed |= any(prints_a_status(word, shell) for word in rest)
         if name in shell.functions:
             return self._call(shell.functions[name], shell)
         if name in BUILTINS:

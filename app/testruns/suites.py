@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -15,7 +16,7 @@ from app.testruns.shell_line import (
     SimpleCommand,
     Words,
 )
-from app.testruns.status import failure_is_visible
+from app.testruns.status import Ending, ending_if_it_fails, failure_is_visible
 from app.testruns.wordset import word_set
 
 HARMLESS: Final = word_set(
@@ -51,6 +52,16 @@ class Suite:
     whole suite where the line starts, and paths are seen from there."""
     status_visible: bool
     """Exit status 0 of the command proves a pass: the caller sees the runner's own status."""
+    others_before: bool = False
+    """A failing status may be that of a command before the tests, which then did not run:
+    `ruff check . && pytest`."""
+    others_behind: bool = False
+    """A failing status may be that of a command behind tests that passed:
+    `pytest && ruff check .`."""
+    status_printed: bool = False
+    """The line prints the runner's own status: `pytest; echo "rc=$?"`."""
+    silent: bool = False
+    """The line itself takes all output of the tests away: `pytest > /dev/null 2>&1`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +84,54 @@ def suite_of(line: ShellLine, rules: SuiteRules | None = None, root: str = "") -
     """
     rules = rules or SuiteRules()
     found: list[tuple[SimpleCommand, str, frozenset[str]]] = []
-    for command, folder in running(line.root):
+    commands = list(running(line.root))
+    for command, folder in commands:
         asked = _asked(command, rules)
         if asked is not None:
             found.append((command, asked.runner, _selectors(asked, folder, root)))
     if not found:
         return None
     targets = {id(command): command for command, _, _ in found}
+    is_visible = (
+        line.complete
+        and len(targets) <= MAX_RUNNERS
+        and all(failure_is_visible(line, target) for target in targets.values())
+    )
+    beside = [command for command, _ in commands if id(command) not in targets]
+    others = _endings_of_others(line, beside) if is_visible else []
     return Suite(
         runner=_readable(found[0][1]),
         selectors=tuple(sorted(map(_readable, _united([chosen for _, _, chosen in found])))),
-        status_visible=line.complete
-        and all(failure_is_visible(line, target) for target in targets.values()),
+        status_visible=is_visible,
+        others_before=any(targets.keys().isdisjoint(other.reached) for other in others),
+        others_behind=any(targets.keys() <= other.reached for other in others),
+        status_printed=not is_visible
+        and len(targets) == 1
+        and ending_if_it_fails(line, found[0][0]).is_printed,
+        silent=all(target.silent for target in targets.values()),
     )
+
+
+MAX_RUNNERS: Final = 64
+"""Test runners in one line; past it nothing is proved."""
+MAX_OTHERS: Final = 8
+"""Commands beside the tests whose failing is thought through."""
+STEADY: Final = word_set(
+    """. : alias cat cd chmod cp date declare echo env export head local ls ln mkdir mv popd printf
+    pushd pwd rm sed set shopt sleep source tail touch trap true ulimit umask unset wait wc"""
+)
+"""Programs that fail for no reason of the project's own, or that say why in the shell's words."""
+
+
+def _endings_of_others(line: ShellLine, beside: Iterable[SimpleCommand]) -> list[Ending]:
+    """How `line` ends if one of the commands beside the tests fails, where it tells so."""
+    unsteady = [
+        command
+        for command in beside
+        if command.starts is None and base_name(command.words[0]) not in STEADY
+    ]
+    endings = [ending_if_it_fails(line, command) for command in unsteady[:MAX_OTHERS]]
+    return [ending for ending in endings if ending.is_told]
 
 
 def _united(choices: list[frozenset[str]]) -> frozenset[str]:
@@ -226,7 +272,7 @@ def _asked(command: SimpleCommand, rules: SuiteRules) -> Asked | None:
                 return Asked(" ".join(rule), frozenset(behind))
     own = command.layers if command.starts is None else command.layers[:-1]
     for layer in reversed(own):  # what starts a shell is judged by what that shell reads
-        asked = judge(layer)
+        asked = judge(layer, command.made)
         if asked is not None:
             return asked
     return None

@@ -77,13 +77,15 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
     _last("jest", r"^Tests: +(?P<tally>\d[^\n]*), \d+ total"),
     _last("jest", r"^Tests: +(?P<none>0 total)"),
     _last("vitest", r"^ *Tests +(?P<tally>\d+ (?:passed|failed|skipped|todo)[^\n]*?) ?\(\d+\)"),
+    replace(_last("vitest", r"^ *Errors +(?P<failed>\d+) errors?$"), counts_tests=False),
     replace(_last("vitest", r"^ *Test Files +(?P<failed>\d+) failed"), counts_tests=False),
     _last("pest", r"^ *Tests: +(?P<tally>\d+ [^\n]*?)\(\d+ assertions\)"),
     _all(
         "mocha",
         r"^ +(?P<passed>\d+) passing\b(?: \([^\n]*\))?"
-        r"(?:\n +(?P<skipped>\d+) pending)?(?:\n +(?P<failed>\d+) failing)?",
+        r"(?:\n +(?P<skipped>\d+) pending)?",
     ),
+    _all("mocha", r"^ +(?P<failed>\d+) failing$"),
     _last("playwright", r"^ {2}(?P<failed>\d+) (?:failed|interrupted)$"),
     _last("playwright", r"^ {2}(?P<passed>\d+) passed \([\d.]+m?s\)"),
     _last("ava", r"^ +(?P<passed>\d+) tests? passed$"),
@@ -134,12 +136,19 @@ SUMMARIES: Final[tuple[Summary, ...]] = (
     _last(
         "doctest", r"^\[doctest\] test cases: +\d+ \| +(?P<passed>\d+) passed \| +(?P<failed>\d+) f"
     ),
-    _last("bazel", r"^Executed \d+ out of (?P<total>\d+) tests?: (?P<tally>[^\n]*)"),
+    _last(
+        "bazel",
+        r"^Executed \d+ out of \d+ tests?:(?: (?P<passed>\d+) tests? pass(?:es)?)?"
+        r"[^\n]*?(?:(?P<failed>\d+) fails? (?!to build)[^\n]*)?$",
+    ),
     _last(
         "maven",
-        r"Tests run: (?P<total>\d+), Failures: (?P<failed>\d+), Errors: (?P<errors>\d+)"
+        r"Tests run: (?P<total>\d+), +Failures: (?P<failed>\d+)(?:, +Errors: (?P<errors>\d+))?"
         r"(?:, Skipped: (?P<skipped>\d+))?(?!.*(?:Time elapsed|in \S+$))",
     ),
+    _last("junit", r"^OK \((?P<total>\d+) tests?\)$"),
+    _last("junit", r"^\[ +(?P<passed>\d+) tests successful +\]$"),
+    _last("junit", r"^\[ +(?P<failed>\d+) tests failed +\]$"),
     _last("gradle", r"^(?P<total>\d+) tests? completed, (?P<failed>\d+) failed"),
     _last(
         "sbt",

@@ -94,6 +94,13 @@ def test_a_line_that_was_not_read_to_its_end_proves_nothing() -> None:
     assert not suite.status_visible
 
 
+@pytest.mark.parametrize(("runners", "visible"), [(64, True), (65, False), (6_000, False)])
+def test_so_many_runners_are_followed_and_no_more(runners: int, visible: bool) -> None:
+    suite = suite_of(parse(" && ".join(["pytest"] * runners)))
+    assert suite is not None
+    assert suite.status_visible is visible
+
+
 RUN = SimpleCommand((("pytest",),))
 OTHER = SimpleCommand((("echo",),))
 

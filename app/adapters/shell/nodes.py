@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -92,6 +92,24 @@ def members_of(node: Node) -> list[tuple[bool, Node]]:
     return members[::-1]
 
 
+def redirects_of_members(node: Node) -> dict[int, list[Node]]:
+    """The redirections that `members_of` leaves out, by the identity of the member whose output
+    they take: of `cd x && pytest > log || true` that of `pytest`."""
+    found: dict[int, list[Node]] = {}
+    taking: list[Node] = []
+    while True:
+        body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
+        if body is not None and body.type == "list":
+            taking = node.children_by_field_name("redirect")
+            node = body
+        if node.type != "list" or len(node.children) < 3:
+            return found
+        if taking:
+            found[node.children[-1].id] = taking
+            taking = []
+        node = node.children[0]
+
+
 def stages_of(node: Node) -> list[Node]:
     return [child for child in node.children if child.is_named and child.type != "comment"]
 
@@ -148,6 +166,43 @@ def with_output_in_a_file(node: ShellNode) -> ShellNode:
             return AndOr(first, (*before, (operator, with_output_in_a_file(last))))
         case Subshell(body=body):
             return replace(node, body=with_output_in_a_file(body))
+        case _:
+            return node
+
+
+def hides_all_output(redirects: Iterable[Node]) -> bool:
+    """`> FILE 2>&1`, `&> FILE`, `> FILE 2> FILE`, where a file may be `/dev/null`."""
+    hidden: set[str] = set()
+    for redirect in redirects:
+        found = _TAKES_OUTPUT.fullmatch(decoded(redirect))
+        if found is None or found["to"].startswith(_SEEN):
+            continue
+        if found["to"] == "&1":
+            hidden |= {"2"} if "1" in hidden else set()
+        else:
+            takes_both = found["from"] == "&" or found["both"]
+            hidden |= {"1", "2"} if takes_both else {found["from"] or "1"}
+    return hidden == {"1", "2"}
+
+
+_TAKES_OUTPUT: Final = re.compile(
+    r"(?P<from>[12&]?)>{1,2}\|?(?P<both>&(?=[^\d-]))?\s*(?P<to>&1|[^&\s(].*)"
+)
+_SEEN: Final = ("/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd", "/proc/")
+
+
+def with_output_hidden(node: ShellNode) -> ShellNode:
+    """The statement all of whose output redirections take, marked as silent."""
+    match node:
+        case SimpleCommand(starts=starts):
+            inner = None if starts is None else with_output_hidden(starts)
+            return replace(node, silent=True, starts=inner)
+        case Sequence(items=items):
+            return Sequence(tuple(map(with_output_hidden, items)))
+        case AndOr(first=first, rest=(*before, (operator, last))):
+            return AndOr(first, (*before, (operator, with_output_hidden(last))))
+        case Subshell(body=body):
+            return replace(node, body=with_output_hidden(body))
         case _:
             return node
 

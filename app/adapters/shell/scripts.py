@@ -11,11 +11,13 @@ from tree_sitter import Node
 
 from app.adapters.shell.budget import Budget
 from app.adapters.shell.nodes import members_of, writes_a_file
+from app.adapters.shell.source_code import CODE_OPTIONS
 from app.adapters.shell.texts import commands_printed, writes_its_input
 from app.adapters.shell.unwrap import SOURCING, Text, Unwrapped, script_of
 from app.adapters.shell.words import WordReader
-from app.testruns.judge import judge
+from app.testruns.judge import judge, program_name
 from app.testruns.names import base_name
+from app.testruns.products import products_of
 from app.testruns.shell_line import Words
 
 MAX_SCRIPTS: Final = 16
@@ -29,6 +31,8 @@ class WrittenScripts:
     budget: Budget
     texts: dict[str, str] = field(default_factory=dict)
     """By path, as the line writes it."""
+    products: set[str] = field(default_factory=set)
+    """Paths of the programs that the line has built so far."""
 
     def redirected(self, node: Node, fed: str | None, words: WordReader) -> None:
         """`cat > run.sh <<EOF`, `echo … >> run.sh`; `fed` is the text of the here-document."""
@@ -50,17 +54,15 @@ class WrittenScripts:
             self.texts[path] = f"{before if appends else ''}{text}\n"
 
     def started(self, words: Words, fed: str | None) -> Unwrapped | None:
-        """The commands of a written script that `words` starts; `tee run.sh <<EOF` writes one.
-
-        What its name already says to be tests stays that, whatever it looks like inside.
-        """
+        """The commands of a written script that `words` starts; `tee run.sh <<EOF` writes one."""
         if base_name(words[0]) == "tee":
             for file in words[1:]:
                 self._write(file, fed, appends="-a" in words)
             return None
+        self.products |= products_of(words, self.texts)
         path = script_of(words) if self.texts else None
         text = self._text_of(path) if path is not None else None
-        if text is None or judge(words) is not None:
+        if text is None or not _is_for_a_shell(text):
             return None
         self.budget.scripts -= 1
         if self.budget.scripts < 0:
@@ -76,8 +78,25 @@ class WrittenScripts:
         path = path.removeprefix("./")
         for written, text in self.texts.items():
             if f"/{written}".endswith(f"/{path}") or path.endswith(f"/{written}"):
-                return text if _is_for_a_shell(text) else None
+                return text
         return None
+
+    def as_source(self, words: Words) -> Words:
+        """`python run_tests.py ARGS` as `python -c TEXT ARGS`, where the line has written that
+        file: what it does decides, not what it is called."""
+        option = CODE_OPTIONS.get(program_name(words[0])) if self.texts else None
+        if option is None or option in words or judge(words) is None:
+            return words
+        for position, word in enumerate(words[1:], 1):
+            text = None if word.startswith("-") else self._text_of(word)
+            if text is not None and judge(words, frozenset({word})) is None:
+                return (*words[:position], option, text, *words[position + 1 :])
+        return words
+
+    @property
+    def made(self) -> frozenset[str]:
+        """Paths of all that the line has written and built so far."""
+        return frozenset(self.products.union(self.texts))
 
 
 def _writing(node: Node) -> Iterator[Node]:

@@ -18,7 +18,7 @@ from app.testruns.shell_line import Words
 
 MAX_SHELL_OUTS: Final = 8
 
-_CODE_OPTION: Final[Mapping[str, str]] = {
+CODE_OPTIONS: Final[Mapping[str, str]] = {
     "python": "-c",
     "pypy": "-c",
     "py": "-c",
@@ -42,7 +42,7 @@ _SHELL_OUT: Final = re.compile(
 
 def with_source_from_input(words: Words, fed: str | None) -> Words:
     """`python - ARGS <<EOF` as `python -c TEXT ARGS`."""
-    option = _CODE_OPTION.get(program_name(words[0])) if fed else None
+    option = CODE_OPTIONS.get(program_name(words[0])) if fed else None
     if option is None or fed is None:
         return words
     operand = next((i for i, w in enumerate(words) if i and (w == "-" or w[:1] != "-")), len(words))
@@ -53,7 +53,7 @@ def with_source_from_input(words: Words, fed: str | None) -> Words:
 
 def shell_outs(words: Words) -> tuple[str, ...]:
     """Command lines in the source text that `words` gives to an interpreter."""
-    option = _CODE_OPTION.get(program_name(words[0]))
+    option = CODE_OPTIONS.get(program_name(words[0]))
     if option is None or option not in words[1:-1]:
         return ()
     code = words[words.index(option, 1) + 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field
 from typing import Final
@@ -27,11 +28,14 @@ from app.adapters.shell.nodes import (
     behind_heredoc,
     branches_of_case,
     constant_variables,
+    hides_all_output,
     members_of,
     parsed,
+    redirects_of_members,
     runs_its_arguments,
     stages_of,
     uses_variable,
+    with_output_hidden,
     with_output_in_a_file,
     writes_a_file,
 )
@@ -125,7 +129,7 @@ class TreeReader:
             case "command":
                 return self._command(node, fed)
             case "list":
-                return self._and_or(members_of(node), fed)
+                return self._and_or(members_of(node), fed, redirects_of_members(node))
             case "pipeline":
                 return self._pipeline(stages_of(node), fed)
             case "redirected_statement":
@@ -159,10 +163,21 @@ class TreeReader:
         named = [child for child in node.children if child.is_named]
         return self._statement(named[-1], fed) if named else _NOTHING
 
-    def _and_or(self, members: SequenceOf[tuple[bool, Node]], fed: str | None) -> ShellNode:
+    def _and_or(
+        self,
+        members: SequenceOf[tuple[bool, Node]],
+        fed: str | None,
+        redirects: Mapping[int, list[Node]],
+    ) -> ShellNode:
         last = len(members) - 1
         read = [
-            (wants_success, self._statement(member, fed if i == last else None))
+            (
+                wants_success,
+                _with_output_taken(
+                    self._statement(member, fed if i == last else None),
+                    redirects.get(member.id, ()),
+                ),
+            )
             for i, (wants_success, member) in enumerate(members)
         ]
         return AndOr(read[0][1], tuple(read[1:])) if len(read) > 1 else read[0][1]
@@ -206,8 +221,7 @@ class TreeReader:
         if after:
             return self._continued(body, after, fed)
         read = self._statement(body, fed)
-        if any(map(writes_a_file, node.children_by_field_name("redirect"))):
-            read = with_output_in_a_file(read)
+        read = _with_output_taken(read, node.children_by_field_name("redirect"))
         return Sequence((*effects, read)) if effects else read
 
     def _continued(self, body: Node, after: SequenceOf[Node], fed: str | None) -> ShellNode:
@@ -361,9 +375,10 @@ class TreeReader:
                 continue
             found = unwrap(layers[-1], fed) or self.scripts.started(layers[-1], fed)
             if found is None:
-                layers[-1] = with_source_from_input(layers[-1], fed)
+                layers[-1] = self.scripts.as_source(with_source_from_input(layers[-1], fed))
                 inner += self._shell_outs(layers[-1])
-                return SimpleCommand(tuple(layers), inner, None, swallowed)
+                made = self.scripts.made
+                return SimpleCommand(tuple(layers), inner, None, swallowed, made=made)
             swallowed |= found.swallows
             if isinstance(found.started, Text):
                 return SimpleCommand(tuple(layers), inner, self._nested(found.started), swallowed)
@@ -411,3 +426,10 @@ class TreeReader:
         nodes = self.words.substitutions
         self.words.substitutions = []
         return tuple(self._statement(node) for node in nodes)
+
+
+def _with_output_taken(read: ShellNode, redirects: SequenceOf[Node]) -> ShellNode:
+    """The statement `read`, marked with what the redirections do with its output."""
+    if any(map(writes_a_file, redirects)):
+        read = with_output_in_a_file(read)
+    return with_output_hidden(read) if hides_all_output(redirects) else read
