@@ -458,7 +458,7 @@ def _world(
         walls=machine.walls,
         runtime=adapters.runtime or _runtime(settings, machine),
         redact=redact,
-        parse=partial(parse, pipefail=True),
+        parse=parse,
         visible_lines=visible_lines,
         price_of=partial(price_of, overrides=operator.pricing),
         clock=clock,

@@ -9,7 +9,6 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from time import perf_counter
 from typing import Final, cast
 
@@ -153,7 +152,7 @@ async def _gates(store: SqlStore) -> list[BreakerGate]:
                 len(events) + 1,
                 store=store,
                 workspace=cast(Workspace, None),  # only test runs look at it
-                parse=partial(parse, pipefail=True),
+                parse=parse,
                 price_of=lambda model, at: None,
                 redact=Redactor(),
                 clock=clock,

@@ -38,7 +38,7 @@ def main() -> None:
     rules = Rules(
         limits=EVERY_LIMIT,
         suites=SuiteRules(),
-        parse=partial(parse, pipefail=False),
+        parse=parse,
         price_of=partial(price_of_recorded, overrides={}),
     )
     with tempfile.TemporaryDirectory() as directory:

@@ -98,7 +98,7 @@ def _rules(directory: Path | None, role: str | None) -> Rules:
     return Rules(
         limits=limits,
         suites=plan.suites,
-        parse=partial(parse, pipefail=False),
+        parse=parse,
         price_of=partial(price_of_recorded, overrides=operator.pricing),
     )
 

@@ -94,6 +94,7 @@ class PerLimit(Strict, Generic[Whole, Money]):
     max_tool_calls_per_turn: Whole | None = None
     max_repeated_errors: Whole | None = None
     max_repeated_calls: Whole | None = None
+    max_unrunnable_tests: Whole | None = None
     max_spawns: Whole | None = None
     max_depth: Whole | None = None
     max_idle_duration: Whole | None = None
@@ -173,7 +174,8 @@ class OnLimit(PerLimit[ActionName, ActionName]):
 
 
 class _OrAction:
-    """An action alone is said of every limit that can do so, whatever the layers below say."""
+    """An action alone is said of every limit that can do so and has no action of its own, whatever
+    the layers below say."""
 
     @staticmethod
     def expanded(value: object) -> object:
@@ -182,7 +184,11 @@ class _OrAction:
         if not isinstance(value, str):
             raise ValueError(f"must be an action or a mapping (limit: action), not {shown(value)}")
         chosen = action(value)
-        able = (info.name for info in CATALOGUE.values() if chosen in info.actions)
+        able = (
+            info.name
+            for info in CATALOGUE.values()
+            if chosen in info.actions and info.own_action is None
+        )
         return dict.fromkeys((DEFAULT_ACTION, *able), value)
 
     @classmethod

@@ -65,10 +65,10 @@ class FreeMiB(Protocol):
 
 
 class ParseShell(Protocol):
-    """Turns a command line into argument lists. Never raises; bounded, but a hostile one may take
-    seconds: not for the event loop."""
+    """Turns a command line into argument lists. `pipefail`: the shell that runs it has that option.
+    Never raises; bounded, but a hostile one may take seconds: not for the event loop."""
 
-    def __call__(self, command: str | Sequence[str]) -> ShellLine: ...
+    def __call__(self, command: str | Sequence[str], *, pipefail: bool) -> ShellLine: ...
 
 
 class VisibleLines(Protocol):

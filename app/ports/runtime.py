@@ -26,6 +26,9 @@ class ToolCall:
     kind: ToolKind = ToolKind.OTHER
     spawns: bool = False
     """Whether it starts a sub-agent."""
+    pipefail: bool = False
+    """Whether the shell that runs it has this option: then the status of `tests | tail` is that of
+    the tests."""
 
 
 @dataclass(frozen=True, slots=True)

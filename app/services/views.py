@@ -12,7 +12,7 @@ from app.core.agents.evidence import Evidence
 from app.core.agents.stops import Failure, Hold, Trip
 from app.core.breaker.verdict import amount_words
 from app.core.github.hints import dig
-from app.core.limits import CATALOGUE
+from app.core.limits import CATALOGUE, Limits
 from app.core.money import usd
 from app.core.rules.brakes import Brake
 from app.core.text.unicode import read_json
@@ -193,7 +193,9 @@ def explanation_json(
     return {
         "agent": agent_json(report),
         "events": [{"seq": seq, **event} for seq, event in enumerate(events, 1)],
-        "warnings": [_warning_json(warning) for warning in report.warnings],
+        "warnings": [
+            _warning_json(warning, report.agent.assignment.limits) for warning in report.warnings
+        ],
         "passed": [_passed_json(passed) for passed in report.passed],
         "hold": _hold_json(report.hold) if report.hold else None,
         "raises": [_raise_json(raised) for raised in report.raises],
@@ -233,7 +235,7 @@ def explanation_json(
     }
 
 
-def _warning_json(warning: Warned) -> Json:
+def _warning_json(warning: Warned, limits: Limits) -> Json:
     return {
         "limit": warning.limit.value,
         "observed": amount(warning.limit, warning.observed),
@@ -241,7 +243,7 @@ def _warning_json(warning: Warned) -> Json:
         "at": instant(warning.at),
         "reason": (
             f"{warning.limit} at"
-            f" {amount_words(CATALOGUE[warning.limit], warning.observed, warning.maximum)}."
+            f" {amount_words(limits.info(warning.limit), warning.observed, warning.maximum)}."
         ),
     }
 

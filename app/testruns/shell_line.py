@@ -160,6 +160,9 @@ class ShellLine:
     """False: a bound was met, or the shell would refuse the text; `root` is what could be read."""
     pipefail: bool = False
     """The shell was started with `-o pipefail`."""
+    text: str = ""
+    """What the shell reads: the same for lines that differ in blanks, comments or needless
+    quotes; as it was written where it could not be read completely."""
 
 
 def children(node: ShellNode) -> Iterator[ShellNode]:

@@ -193,6 +193,14 @@ async def tools_work_until_the_agent_reports(bench: Bench) -> None:
     assert "one" in result.output
 
 
+async def a_pipe_ends_as_the_gate_was_told(bench: Bench) -> None:
+    bench.play(calls(bench.shell("false | cat")), calls(bench.done()))
+    async with bench.session() as session:
+        await bench.turn(session)
+    (asked, result), *_ = bench.gate.ended
+    assert asked.pipefail is (result.exit_code != 0)
+
+
 async def a_command_that_succeeds_is_told_with_its_output(bench: Bench) -> None:
     bench.play(calls(bench.shell("echo to-stdout; echo to-stderr >&2")), calls(bench.done()))
     async with bench.session() as session:
@@ -571,6 +579,7 @@ Story = Callable[[Bench], Awaitable[None]]
 
 STORIES: tuple[Story, ...] = (
     tools_work_until_the_agent_reports,
+    a_pipe_ends_as_the_gate_was_told,
     a_command_that_succeeds_is_told_with_its_output,
     a_turn_may_end_without_a_report_and_go_on,
     a_denied_tool_does_not_run_and_the_model_hears_why,

@@ -79,6 +79,12 @@ async def test_the_gate_sees_the_whole_result(local: World) -> None:
     assert result.output == "".join(f"{number}\n" for number in range(1, 20_001))
 
 
+async def test_the_gate_hears_whose_status_that_of_a_pipe_is(local: World) -> None:
+    await results_of(local, calls(bash("false | cat")))
+    ((call, result),) = local.gate.ended
+    assert (call.pipefail, result.exit_code) == (True, 1)
+
+
 async def test_kept_results_are_for_nobody_else_to_read(local: World) -> None:
     await results_of(local, calls(bash(NUMBERS)))
     file = kept(local) / "1.txt"

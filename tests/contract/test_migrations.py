@@ -1,5 +1,6 @@
 """Migrations make what the models say, over data, and touch nobody else's tables."""
 
+import json
 import threading
 from collections.abc import Iterator
 from datetime import datetime
@@ -11,12 +12,19 @@ import pytest
 import sqlalchemy as sa
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from pydantic import TypeAdapter
 
+from app.adapters.store.codec import decode_event
 from app.adapters.store.database import migrate, migration_config
 from app.adapters.store.migrations import VERSION_TABLE, is_ours
 from app.adapters.store.tables import METADATA, PREFIX
+from app.core.agents.events import Tripped
+from app.core.agents.stops import Layer, Trip
+from app.core.limits import LimitName
 from app.ports import StoreUnavailable
 from tests.contract.store_support import DATABASES, NOON, QUEUED_WORK, an_empty_database
+
+OLD_NAME = "tests_cannot_run"
 
 
 @pytest.fixture(params=DATABASES)
@@ -92,6 +100,46 @@ def test_each_migration_runs_over_filled_tables(empty: sa.Engine) -> None:
         _fill(empty, number)
     assert set(_counts(empty)) == set(METADATA.tables)
     assert min(_counts(empty).values()) >= 1
+
+
+def test_who_was_stopped_because_tests_could_not_run_has_tripped_the_limit(
+    empty: sa.Engine,
+) -> None:
+    """Both forms in which that was written: as a failure, and as a trip that bears its name."""
+    stop = {"at": NOON.isoformat(), "reason": "The tests cannot be run here."}
+    failed = {"type": "Failed", "at": NOON.isoformat(), "failure": {"cause": OLD_NAME, **stop}}
+    older = {"limit": OLD_NAME, "observed": None, "maximum": None, "layer": None, **stop}
+    tripped = {"type": "Tripped", "at": NOON.isoformat(), "trip": older}
+    quoted = {"type": "Spoke", "at": NOON.isoformat(), "text": OLD_NAME}
+    migrate(empty, "0024")
+    stored: tuple[dict[str, Any], ...] = (failed, tripped, quoted)
+    for number, event in enumerate(stored):
+        _fill(empty, number)
+        with empty.begin() as connection:
+            where = {"seq": number, "body": json.dumps(event), "type": event["type"]}
+            connection.execute(
+                sa.text("UPDATE sq_events SET body = :body, type = :type WHERE seq = :seq"), where
+            )
+            told = json.dumps(event.get("failure") or event.get("trip") or {})
+            agent = {"trip": told, "id": f"text {number}"}
+            connection.execute(sa.text("UPDATE sq_agents SET trip = :trip WHERE id = :id"), agent)
+    migrate(empty)
+    expected = Trip(
+        limit=LimitName.MAX_UNRUNNABLE_TESTS,
+        observed=3,
+        maximum=3,
+        layer=Layer.HOOK,
+        at=NOON,
+        reason="The tests cannot be run here.",
+    )
+    with empty.connect() as connection:
+        rows = connection.execute(sa.text("SELECT type, body FROM sq_events ORDER BY seq")).all()
+        stops = connection.scalars(sa.text("SELECT trip FROM sq_agents ORDER BY id")).all()
+    assert [row.type for row in rows] == ["Tripped", "Tripped", "Spoke"]
+    assert [decode_event(row.body) for row in rows[:2]] == [Tripped(at=NOON, trip=expected)] * 2
+    assert json.loads(rows[2].body) == quoted
+    reader = TypeAdapter(Trip)
+    assert [reader.validate_json(each) for each in stops[:2]] == [expected] * 2
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(empty: sa.Engine) -> None:

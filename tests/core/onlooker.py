@@ -5,7 +5,7 @@ The core folds events one by one into counters; the onlooker looks at the histor
 would. Money is exact here (fractions of the decimal numbers in a file). Slow, and meant to be.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -75,6 +75,7 @@ class Run:
     ended: int | None = None
     outcome: Outcome | None = None
     left: str = ""
+    result: str = ""
     is_cut_off: bool = False
     """Its process died: it has not passed, and nobody knows what it changed."""
 
@@ -113,6 +114,8 @@ def amount(name: LimitName, limits: Limits, log: Log, at: datetime) -> Fraction:
             return Fraction(_equal_errors(log))
         case LimitName.MAX_REPEATED_CALLS:
             return Fraction(_rounds(log))
+        case LimitName.MAX_UNRUNNABLE_TESTS:
+            return Fraction(_unrunnable(log))
         case _:
             return Fraction(_count(name, log))
 
@@ -305,25 +308,32 @@ def _equal_errors(log: Log) -> int:
     return equal
 
 
-def _key(ask: ToolAsked) -> tuple[str, str] | None:
+_Key = tuple[str, str] | None
+
+
+def _key(ask: ToolAsked) -> _Key:
     if not ask.key:
         return None
     return ask.key, ask.suite.fingerprint if ask.suite else ""
 
 
-def _call(ask: ToolAsked, end: ToolEnded) -> tuple[tuple[str, str] | None, str]:
+def _call(ask: ToolAsked, end: ToolEnded) -> tuple[_Key, str]:
     return _key(ask), end.result
 
 
 def _rounds(log: Log) -> int:
     """Whole rounds of a cycle of one to five calls that the last ask continues."""
     found = _last_ask(log)
-    if found is None or _key(found[0]) is None:
+    if found is None:
         return 0
     calls = [_call(asked, end) for asked, end in _ended_calls(found[1])]
+    return _rounds_of(calls, _key(found[0]))
+
+
+def _rounds_of(calls: Sequence[tuple[_Key, str]], next_key: _Key) -> int:
     best = 0
     for length in range(1, 6):
-        if len(calls) < length or calls[-length][0] != _key(found[0]):
+        if next_key is None or len(calls) < length or calls[-length][0] != next_key:
             continue
         rounds = 1
         block = calls[-length:]
@@ -333,6 +343,32 @@ def _rounds(log: Log) -> int:
             rounds += 1
         best = max(best, rounds)
     return best
+
+
+def if_all_ends_the_same(log: Log, ask: ToolAsked) -> tuple[int, int]:
+    """Rounds and equal errors that the ask would go on with, if every call that still runs ended as
+    the same call did before; nothing where the same call does not run."""
+    running = _running(log)
+    same = sum(_key(each) == _key(ask) is not None for each in running)
+    if not same:
+        return 0, 0
+    supposed = [_call(asked, end) for asked, end in _ended_calls(log)]
+    for each in running:
+        before = (result for key, result in reversed(supposed) if key == _key(each))
+        supposed.append((_key(each), next(before, "")))
+    return _rounds_of(supposed, _key(ask)), _equal_errors([*log, ask]) + same
+
+
+def _running(log: Log) -> list[ToolAsked]:
+    running: dict[str, ToolAsked] = {}
+    for each in log:
+        if isinstance(each, SegmentStarted):
+            running = {}
+        elif isinstance(each, ToolAsked):
+            running[each.call] = each
+        elif isinstance(each, ToolEnded):
+            running.pop(each.call, None)
+    return list(running.values())
 
 
 # --- fix cycles -------------------------------------------------------------------------------
@@ -348,7 +384,7 @@ def runs_of(log: Log) -> list[Run]:
         elif isinstance(each, ToolEnded) and each.call in runs:
             run = runs[each.call]
             if run.ended is None:
-                run.ended, run.outcome = place, each.outcome
+                run.ended, run.outcome, run.result = place, each.outcome, each.result
                 run.left = run.content if each.fingerprint is None else each.fingerprint
         elif isinstance(each, SegmentStarted):
             for run in runs.values():
@@ -393,11 +429,21 @@ def fix_cycles(runs: list[Run]) -> int:
     return sum(is_cycle(run) for run in runs if run.outcome is not Outcome.PASSED)
 
 
-def did_not_run(log: Log) -> int:
-    """Test runs in a row that could not run at all, since a human's last word."""
-    row, human_spoke = 0, _human_spoke(log)
-    for run in sorted(runs_of(log), key=lambda run: run.ended or 0):
+def _unrunnable(log: Log) -> int:
+    """Test runs in a row that could not run at all for the same reason, since a human's last word,
+    if the last ask would go on with them."""
+    found = _last_ask(log)
+    if found is None or found[0].suite is None:
+        return 0
+    row: list[str] = []
+    human_spoke = _human_spoke(log)
+    for run in sorted(runs_of(found[1]), key=lambda run: run.ended or 0):
         if run.ended is None or run.ended < human_spoke or run.is_cut_off:
             continue
-        row = row + 1 if run.outcome is Outcome.DID_NOT_RUN else 0
-    return row
+        if run.outcome is not Outcome.DID_NOT_RUN:
+            row = []
+        elif run.result in row:
+            row.append(run.result)
+        else:
+            row = [run.result]
+    return len(row)

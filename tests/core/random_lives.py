@@ -107,6 +107,7 @@ small_values: dict[LimitName, st.SearchStrategy[Any]] = {
     LimitName.MAX_TOOL_CALLS_PER_TURN: st.sampled_from([1, 2, 4]),
     LimitName.MAX_REPEATED_ERRORS: st.sampled_from([1, 2, 3]),
     LimitName.MAX_REPEATED_CALLS: st.sampled_from([1, 2, 4]),
+    LimitName.MAX_UNRUNNABLE_TESTS: st.sampled_from([1, 2, 3]),
     LimitName.MAX_SPAWNS: st.sampled_from([0, 1, 2]),
     LimitName.MAX_DEPTH: st.sampled_from([0, 1, 2]),
     LimitName.MAX_IDLE_DURATION: st.sampled_from([1, 8, 20]),
@@ -193,7 +194,7 @@ def take(life: Life, step: Step) -> Verdict | None:
                 life.tool_ends(life.open_calls[nth % len(life.open_calls)], result, error)
         case "end tests", (int(nth), Outcome() | None as outcome, str(left)):
             if life.open_runs:
-                life.tests_end(life.open_runs[nth % len(life.open_runs)], outcome, left)
+                life.tests_end(life.open_runs[nth % len(life.open_runs)], outcome, left, left)
         case "child returns", (int(calls), cost, int(levels)):
             if life.counters.children:
                 child = life.counters.children[0].agent
@@ -276,7 +277,7 @@ def _ask(life: Life, name: str, what: Any) -> Verdict:
         case "run tests", (Suite() as suite, str(content), Outcome() | None as outcome):
             verdict = life.asks_tests(suite, content)
             if verdict.allowed:
-                life.tests_end(life.last_call, outcome)
+                life.tests_end(life.last_call, outcome, result=content)
             return verdict
         case _:
             raise AssertionError(name, what)

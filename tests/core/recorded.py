@@ -79,13 +79,20 @@ class Run:
         code: int | None = None,
         output: str | None = None,
         takes_seconds: float = 0,
+        pipefail: bool = False,
         **args: Any,
     ) -> "Run":
         """A call and its result. Without arguments it is like no other."""
         name = f"call-{len(self.steps)}"
         self.steps.append(
             ToolCall(
-                at=self.now, agent=agent, id=name, tool=tool, kind=kind, args=args or {"p": name}
+                at=self.now,
+                agent=agent,
+                id=name,
+                tool=tool,
+                kind=kind,
+                args=args or {"p": name},
+                pipefail=pipefail,
             )
         )
         self.passes(takes_seconds)
@@ -115,10 +122,19 @@ class Run:
             "bash", kind, agent, ok=passed, code=code, output=said, command="pytest -q"
         )
 
-    def runs(self, command: str, *, ok: bool = True, output: str | None = None) -> "Run":
+    def runs(
+        self, command: str, *, ok: bool = True, output: str | None = None, pipefail: bool = False
+    ) -> "Run":
         """A command line, and how it ended."""
-        code = int(not ok)
-        return self.calls("bash", ToolKind.SHELL, ok=ok, code=code, output=output, command=command)
+        return self.calls(
+            "bash",
+            ToolKind.SHELL,
+            ok=ok,
+            code=int(not ok),
+            output=output,
+            pipefail=pipefail,
+            command=command,
+        )
 
     def edits(self, *, ok: bool = True) -> "Run":
         return self.calls("edit", ToolKind.WRITE, ok=ok)

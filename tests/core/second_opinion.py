@@ -25,8 +25,17 @@ from app.core.agents.events import (
 )
 from app.core.breaker.verdict import Answer
 from app.core.limits import Action, LimitName, Limits
-from tests.core.onlooker import COUNTS, JUDGED, PHASES, Log, amount, did_not_run, exact
+from tests.core.onlooker import (
+    COUNTS,
+    JUDGED,
+    PHASES,
+    Log,
+    amount,
+    exact,
+    if_all_ends_the_same,
+)
 
+WARNS_AT = {LimitName.MAX_REPEATED_CALLS: 3, LimitName.MAX_UNRUNNABLE_TESTS: 2}
 SPAWNING = (LimitName.MAX_DEPTH, LimitName.MAX_SPAWNS)
 Prediction = tuple[Answer, str | None, Fraction | None, Fraction | None]
 """Answer, limit, observed, maximum. What an answer without a limit knows is None."""
@@ -50,14 +59,14 @@ def predicted(limits: Limits, log: Log, ask: Ask) -> Prediction:
     final = [each for each in broken if each[3] == "stop"]
     if final:
         return Answer.HALT, *final[0][:3]
-    if isinstance(ask, ToolAsked) and ask.suite is not None and did_not_run(log) >= 3:
-        return Answer.HALT, None, None, None
     held_at = [each for each in broken if each[3] == "hold"]
     if held_at:
         return Answer.HALT, *held_at[0][:3]
     if none is not None:
         return Answer.DENY, none, Fraction(0), Fraction(0)
     if isinstance(ask, ToolAsked) and _is_promised(limits, log, ask):
+        return Answer.DENY, None, None, None
+    if isinstance(ask, ToolAsked) and _runs_often_enough(limits, log, ask):
         return Answer.DENY, None, None, None
     told = [name for name in JUDGED if name not in limits.shadow]
     close = [found for name in told if (found := _close(name, limits, log, ask)) is not None]
@@ -155,11 +164,26 @@ def _close(
     later = log[since[-1] if since else 0 :]
     if any(isinstance(each, Warned) and each.limit == name for each in later):
         return None
-    if name is LimitName.MAX_REPEATED_CALLS:
-        is_close = would_be >= 3
+    if name in WARNS_AT:
+        is_close = would_be >= WARNS_AT[name]
     else:
         is_close = would_be >= exact(limits.warning_threshold) * maximum
     return (name, would_be, maximum) if is_close else None
+
+
+def _runs_often_enough(limits: Limits, log: Log, ask: ToolAsked) -> bool:
+    """Whether the same call runs already, and once more would be once too often."""
+    rounds, errors = if_all_ends_the_same(log, ask)
+    reached = []
+    for name, times in (
+        (LimitName.MAX_REPEATED_CALLS, rounds),
+        (LimitName.MAX_REPEATED_ERRORS, errors),
+    ):
+        maximum = None if _goes_on(name, limits) else _maximum(name, limits, log)
+        bounds = [maximum] if maximum is not None else []
+        bounds += [exact(limits.ceilings[name])] if name in limits.ceilings else []
+        reached += [times >= bound for bound in bounds]
+    return bool(rounds) and any(reached)
 
 
 def _is_promised(limits: Limits, log: Log, ask: ToolAsked) -> bool:

@@ -47,6 +47,7 @@ NO_LIMITS = Limits(
     max_output_tokens_per_call=None,
     max_repeated_errors=None,
     max_repeated_calls=None,
+    max_unrunnable_tests=None,
     max_spawns=None,
     max_depth=None,
     max_idle_duration=None,

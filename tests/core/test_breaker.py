@@ -296,9 +296,12 @@ def test_after_a_stop_every_answer_is_a_denial_and_only_time_moves(
                 active=before.active,
                 clock=before.clock,
                 heard=before.heard,
+                passed=before.passed,
                 stop=before.stop,
                 hold=before.hold,
             )
+            refused = decision.counters.passed - before.passed
+            assert refused <= {LimitName.MAX_SPAWNS, LimitName.MAX_DEPTH}
 
 
 def test_after_a_trip_the_model_is_not_asked_either() -> None:

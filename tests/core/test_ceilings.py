@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.breaker.verdict import Answer, LimitUse, usage
-from app.core.limits import HOLDS, Action, LimitName, Limits
+from app.core.limits import CATALOGUE, HOLDS, Action, LimitName, Limits
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import EXAMPLES, START, only
 
@@ -120,11 +120,11 @@ def test_use_is_shown_with_what_was_raised() -> None:
     life = begun(acting(Action.PAUSE, max_tool_calls=5))
     uses(life, 4)
     life.is_granted(CALLS, 10)
-    assert LimitUse(CALLS, 4, 15) in usage(life.counters, life.limits, START)
+    assert LimitUse(CATALOGUE[CALLS], 4, 15) in usage(life.counters, life.limits, START)
 
 
 def test_a_limit_that_only_its_ceiling_bounds_is_shown_with_it() -> None:
     """The comment of a trip at the ceiling has a row for it."""
     life = begun(only(ceilings={CALLS: 8}))
     uses(life, 3)
-    assert LimitUse(CALLS, 3, 8) in usage(life.counters, life.limits, START)
+    assert LimitUse(CATALOGUE[CALLS], 3, 8) in usage(life.counters, life.limits, START)

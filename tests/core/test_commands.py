@@ -296,7 +296,7 @@ def test_resume_grants_the_limits_own_amount_once_more_each_time() -> None:
     limits, counters = Limits(max_tool_calls=200), Counters(tool_calls=200)
     for maximum in (400, 600, 800):
         given_now = grant(limits, counters, CALLS, None, NOW)
-        assert given_now == Grant(CALLS, 200, maximum, 200)
+        assert given_now == Grant(CATALOGUE[CALLS], 200, maximum, 200)
         counters = after(
             counters, Raised(at=NOW, limit=CALLS, amount=200, maximum=maximum, by="maria")
         )
@@ -393,8 +393,8 @@ def test_a_count_may_be_raised_up_to_what_is_used_already(wanted: int, maximum: 
 
 def test_what_counts_from_nothing_after_a_hold_is_raised_only_by_an_amount() -> None:
     rounds = LimitName.MAX_REPEATED_CALLS
-    assert granted(Limits(), rounds, None) == Grant(rounds, 0, 5, 0)
-    assert granted(Limits(), rounds, 3) == Grant(rounds, 3, 8, 3)
+    assert granted(Limits(), rounds, None) == Grant(CATALOGUE[rounds], 0, 5, 0)
+    assert granted(Limits(), rounds, 3) == Grant(CATALOGUE[rounds], 3, 8, 3)
 
 
 def test_of_a_limit_that_is_switched_off_nothing_is_left_to_grant() -> None:

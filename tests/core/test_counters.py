@@ -19,6 +19,7 @@ from app.core.agents.events import (
     SegmentEnded,
     SegmentStarted,
     Slept,
+    SpawnRefused,
     Spoke,
     Summarised,
     TakenAway,
@@ -236,7 +237,6 @@ NEVER_SHRINK = (
     "planning_nanousd",
     "execution_nanousd",
     "unpriced_calls",
-    "spawns",
     "levels",
     "review_rounds",
 )
@@ -245,6 +245,7 @@ MAY_SHRINK_AT: dict[str, tuple[type[AgentEvent], ...]] = {
     "model_calls": (HeldUp,),
     "active": (HeldUp,),
     "fix_cycles": (ToolEnded,),
+    "spawns": (SpawnRefused, SegmentStarted),
     "open_calls": (ModelCalled, SegmentStarted),
     "calls_since_text": (Spoke, Raised, Woken),
     "calls_in_turn": (TurnAsked,),

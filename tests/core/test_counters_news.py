@@ -3,7 +3,7 @@
 from app.core.agents.counters import Counters, used_of
 from app.core.agents.events import Finished, Returned
 from app.core.agents.loops import error_key
-from app.core.limits import LimitName, Limits
+from app.core.limits import Action, LimitName, Limits
 from app.testruns import Outcome
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import only
@@ -36,14 +36,16 @@ def test_nobody_is_idle_while_no_session_runs() -> None:
 
 
 def test_a_humans_word_gives_the_tests_another_chance() -> None:
-    life = begun()
+    life = begun(
+        only(max_unrunnable_tests=3, actions={LimitName.MAX_UNRUNNABLE_TESTS: Action.PAUSE})
+    )
     for _ in range(2):
         for _ in range(3):
             assert life.tests(Outcome.DID_NOT_RUN).allowed
         assert not life.tests(Outcome.DID_NOT_RUN).allowed
-        life.counters = life.counters._replace(stop=None)
+        life.counters = life.counters._replace(hold=None)
         life.wakes()
-        assert life.counters.tests.did_not_run == 0
+        assert life.counters.tests.unrunnable == 0
 
 
 def test_test_runs_that_nothing_names_are_not_equal() -> None:

@@ -299,7 +299,6 @@ def test_causes_are_stored_by_these_words() -> None:
         "model_failed",
         "runtime_missing",
         "session_damaged",
-        "tests_cannot_run",
         "conflict",
         "disk_full",
     ]

@@ -18,10 +18,9 @@ from app.core.agents.events import (
     TurnAsked,
     Warned,
 )
-from app.core.agents.stops import Cause, Failure, Hold, Layer
+from app.core.agents.stops import Hold, Layer
 from app.core.breaker.verdict import Answer, Verdict, decide
 from app.core.limits import HOLDS, Action, LimitName, Limits
-from app.testruns import Outcome
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import START, after_seconds, only
 
@@ -187,16 +186,6 @@ def test_a_stop_beats_a_hold_whichever_comes_first_in_the_catalogue(is_first: bo
     decision = decide(counters, Ticked(at=START), limits)
     assert halted(decision.verdict, stopping, 5, 1)
     assert (decision.counters.hold, decision.counters.trip is None) == (None, False)
-
-
-def test_tests_that_cannot_run_beat_a_hold() -> None:
-    life = begun(acting(Action.PAUSE, max_tool_calls=3))
-    for _ in range(3):
-        life.tests(Outcome.DID_NOT_RUN)
-    assert life.asks_tests().answer is Answer.HALT
-    assert isinstance(life.counters.stop, Failure)
-    assert life.counters.stop.cause is Cause.TESTS_CANNOT_RUN
-    assert life.counters.hold is None
 
 
 @pytest.mark.parametrize(

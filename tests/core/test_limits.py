@@ -36,6 +36,7 @@ CATALOGUE_OF_THE_ISSUE = """
     max_tool_calls_per_turn     none  1  beyond    escalate pause warn request_increase
     max_repeated_errors         3     1  repeated  escalate pause warn request_increase
     max_repeated_calls          5     1  repeated  escalate pause warn request_increase
+    max_unrunnable_tests        3     1  repeated  escalate pause warn request_increase
     max_spawns                  10    0  beyond    escalate pause warn request_increase
     max_depth                   2     0  beyond    escalate pause warn request_increase
     max_idle_duration           900   1  reached   escalate pause warn request_increase
@@ -94,6 +95,7 @@ def test_the_most_that_may_be_configured() -> None:
         "max_tool_calls_per_turn": 1_000_000,
         "max_repeated_errors": 1_000,
         "max_repeated_calls": 1_000,
+        "max_unrunnable_tests": 1_000,
         "max_spawns": 10_000,
         "max_depth": 10,
         "max_idle_duration": YEAR_SECONDS,
@@ -111,9 +113,9 @@ def test_the_other_settings_are_the_designs() -> None:
     assert (limits.shadow, limits.ceilings) == (frozenset(), {})
 
 
-def test_only_repeated_calls_warn_by_a_figure_of_their_own() -> None:
+def test_only_rows_warn_by_a_figure_of_their_own() -> None:
     warns = {name: info.warns_at for name, info in CATALOGUE.items() if info.warns_at is not None}
-    assert warns == {LimitName.MAX_REPEATED_CALLS: 3}
+    assert warns == {LimitName.MAX_REPEATED_CALLS: 3, LimitName.MAX_UNRUNNABLE_TESTS: 2}
 
 
 def test_money_is_in_usd_and_time_in_seconds() -> None:
@@ -191,7 +193,14 @@ def test_a_default_action_reaches_only_limits_that_can_have_it(action: Action) -
     limits = Limits(default_action=action)
     for name, info in CATALOGUE.items():
         expected = action if action in info.actions else Action.ESCALATE
-        assert limits.action(name) is expected
+        assert limits.action(name) is (info.own_action or expected)
+
+
+def test_tests_that_cannot_run_are_a_warning_unless_something_else_is_said_of_them() -> None:
+    own = {name: info.own_action for name, info in CATALOGUE.items() if info.own_action is not None}
+    assert own == {LimitName.MAX_UNRUNNABLE_TESTS: Action.WARN}
+    limits = Limits(actions={LimitName.MAX_UNRUNNABLE_TESTS: Action.PAUSE})
+    assert limits.action(LimitName.MAX_UNRUNNABLE_TESTS) is Action.PAUSE
 
 
 @pytest.mark.parametrize("action", [Action.PAUSE, Action.WARN, Action.REQUEST_INCREASE])

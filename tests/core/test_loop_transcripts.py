@@ -28,7 +28,7 @@ LABELLED = [each for each in LABELS if "labels" in each]
 RULES = Rules(
     limits=Limits(),
     suites=SuiteRules(),
-    parse=partial(parse, pipefail=False),
+    parse=parse,
     price_of=partial(price_of, overrides={}),
 )
 Event = dict[str, Any]

@@ -6,11 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.core.agents.events import Failed, Warned
+from app.core.agents.events import Passed, Warned
 from app.core.agents.loops import LONGEST_CYCLE, Loops, call_key
-from app.core.agents.stops import Cause
 from app.core.breaker.verdict import Answer, Verdict
-from app.core.limits import LimitName
+from app.core.limits import Action, LimitName
 from app.testruns import Outcome
 from tests.core.life import Life, begun, halted
 from tests.core.strategies import EVERYTHING, EXAMPLES, only
@@ -79,6 +78,16 @@ def test_calls_of_two_tools_with_the_same_arguments_have_two_keys() -> None:
     assert call_key("a", {"b": object}) != "", "whatever a model sends has a key"
 
 
+def test_of_a_shell_only_what_it_reads_decides() -> None:
+    """`ShellLine.text`: without comments; beside it models describe each call for people."""
+    first = {"command": "ls # 1", "description": "Look", "timeout": 5}
+    again = {"command": "ls # 2", "description": "Look again", "timeout": 5}
+    assert call_key("Bash", first, "ls") == call_key("Bash", again, "ls")
+    assert call_key("Bash", first, "ls") != call_key("Bash", {**first, "timeout": 9}, "ls")
+    assert call_key("Bash", first, "ls") != call_key("Bash", first, "ls -a")
+    assert call_key("note", first) != call_key("note", again), "of no shell all arguments do"
+
+
 def test_the_agent_is_warned_at_the_third_round() -> None:
     """ "warns at 3": asked for the fourth time, three equal ones lie behind it."""
     life = begun(FIVE_CALLS)
@@ -101,6 +110,53 @@ def test_below_its_own_figure_there_is_no_warning(maximum: int) -> None:
     life = begun(only(max_repeated_calls=maximum))
     assert [life.does("ls").answer for _ in range(maximum)] == [Answer.ALLOW] * maximum
     assert life.does("ls").answer is Answer.HALT
+
+
+@pytest.mark.parametrize("maximum", [1, 2, 5])
+@pytest.mark.parametrize("beside", [2, 3, 7])
+def test_equal_calls_beside_each_other_are_never_more_than_may_happen(
+    maximum: int, beside: int
+) -> None:
+    """Whatever is asked beside them: nobody knows yet what comes of those that run, so one too many
+    is refused, and the first ask after their ends trips."""
+    life = begun(only(max_repeated_calls=maximum))
+    happened = 0
+    while happened < maximum:
+        asked = [life.asks_tool("bash", "ls") for _ in range(beside)]
+        allowed = min(beside, maximum - happened)
+        answers = [verdict.answer for verdict in asked]
+        assert Answer.DENY not in answers[:allowed] and Answer.HALT not in answers
+        assert answers[allowed:] == [Answer.DENY] * (beside - allowed)
+        for call in tuple(life.open_calls):
+            life.tool_ends(call, "same")
+        happened += allowed
+    assert life.counters.tool_calls == maximum
+    assert halted(life.does("ls"), CALLS, maximum, maximum)
+
+
+def test_equal_calls_beside_each_other_of_which_another_result_comes_are_no_loop() -> None:
+    life = begun(FIVE_CALLS)
+    for number in range(20):
+        for _ in range(4):
+            assert life.asks_tool("bash", "ls").allowed
+        for place, call in enumerate(tuple(life.open_calls)):
+            life.tool_ends(call, f"{number}.{place}")
+
+
+def test_calls_beside_each_other_of_which_the_same_error_comes_are_never_too_many() -> None:
+    life = begun(THREE_ERRORS)
+    answers = [life.asks_tool("bash", "cat none").answer for _ in range(4)]
+    assert answers == [*[Answer.ALLOW] * 3, Answer.DENY]
+    for call in tuple(life.open_calls):
+        life.tool_ends(call, "1", "No such file")
+    assert halted(life.does("cat none"), ERRORS, 3, 3)
+
+
+def test_other_calls_may_run_beside_a_row_that_is_full() -> None:
+    life = begun(only(max_repeated_calls=2, max_repeated_errors=2))
+    assert all(life.asks_tool("bash", "ls").allowed for _ in range(2))
+    assert life.asks_tool("bash", "ls -la").allowed and life.asks_tool("view", "a").allowed
+    assert life.asks_tool("bash", "ls").answer is Answer.DENY
 
 
 # --- cycles -----------------------------------------------------------------------------------
@@ -190,15 +246,15 @@ def test_calls_count_when_they_have_ended() -> None:
     """Equal calls at once have no result yet; each ends in its own time."""
     life = begun(FIVE_CALLS)
     calls = []
-    for _ in range(7):
+    for _ in range(4):
         assert life.asks_tool("bash", "ls").answer is Answer.ALLOW
         calls.append(life.last_call)
-    for call in reversed(calls[:4]):
+    for call in reversed(calls):
         life.tool_ends(call, "same")
     assert life.asks_tool("bash", "ls").answer is Answer.WARN, "four are known to be equal"
-    for call in calls[4:]:
-        life.tool_ends(call, "same")
-    assert halted(life.asks_tool("bash", "ls"), CALLS, 7, 5)
+    assert life.asks_tool("bash", "ls").answer is Answer.DENY, "of the fifth nothing is known"
+    life.tool_ends(life.open_calls[0], "other")
+    assert life.asks_tool("bash", "ls").answer is Answer.ALLOW
 
 
 def test_a_result_that_comes_after_a_crash_is_nobodys() -> None:
@@ -225,9 +281,9 @@ def test_what_is_cut_off_has_no_result_and_is_no_error() -> None:
         life.does("make", error="no rule")
     assert life.asks_tool("bash", "make").allowed
     beside = life.last_call
-    assert life.asks_tool("bash", "make").allowed
+    assert life.asks_tool("bash", "make clean").allowed
     life.is_cut_off()
-    assert life.asks_tool("bash", "make").allowed
+    assert life.asks_tool("bash", "make all").allowed
     life.is_cut_off()
     life.tool_ends(beside, "same", "no rule")
     assert halted(life.asks_tool("bash", "make"), ERRORS, 3, 3)
@@ -318,39 +374,65 @@ def test_a_red_test_is_no_error() -> None:
     assert life.counters.loops.failing == ()
 
 
-@pytest.mark.parametrize("before", [0, 2])
-def test_three_test_runs_that_did_not_run_stop_the_fourth(before: int) -> None:
-    life = begun()
-    for n in range(before):
-        life.tests(Outcome.DID_NOT_RUN, content=f"w{n}")
-    if before:
-        life.tests(Outcome.FAILED, content="it ran once")
-    assert all(life.tests(Outcome.DID_NOT_RUN, content=f"v{n}").allowed for n in range(3))
-    verdict = life.asks_tests(content="v4")
-    assert verdict.answer is Answer.HALT
-    reason = "The tests cannot be run here: 3 test runs in a row did not run at all."
-    failures = [event.failure for event in life.log if isinstance(event, Failed)]
-    assert [(each.cause, each.reason) for each in failures] == [(Cause.TESTS_CANNOT_RUN, reason)]
+UNRUNNABLE = LimitName.MAX_UNRUNNABLE_TESTS
+NO_COMMAND, NO_MODULE = "pytest: command not found", "No module named numpy"
+
+
+def stopping_at(maximum: int) -> Life:
+    """Whose `on_limit` says so; by itself it is a warning."""
+    return begun(only(max_unrunnable_tests=maximum, actions={UNRUNNABLE: Action.ESCALATE}))
+
+
+def cannot_run(life: Life, error: str = NO_COMMAND, content: str = "v1") -> Verdict:
+    verdict = life.asks_tests(content=content)
+    if verdict.allowed:
+        life.tests_end(life.last_call, Outcome.DID_NOT_RUN, result=error)
+    return verdict
+
+
+@pytest.mark.parametrize("maximum", [1, 2, 3, 5])
+@pytest.mark.parametrize("before", [Outcome.FAILED, Outcome.PASSED])
+def test_n_test_runs_that_cannot_run_may_happen_and_the_next_one_trips(
+    maximum: int, before: Outcome
+) -> None:
+    life = stopping_at(maximum)
+    life.tests(before)
+    assert all(cannot_run(life, content=f"v{n}").allowed for n in range(maximum))
+    assert halted(life.asks_tests(content="anew"), UNRUNNABLE, maximum, maximum)
+
+
+def test_another_error_than_before_is_progress() -> None:
+    life = stopping_at(2)
+    for _ in range(20):
+        assert cannot_run(life, NO_COMMAND).allowed and cannot_run(life, NO_MODULE).allowed
+
+
+def test_by_itself_it_is_a_warning_whatever_is_said_of_all_limits() -> None:
+    life = begun(only(max_unrunnable_tests=3, default_action=Action.PAUSE))
+    answers = [cannot_run(life).answer for _ in range(9)]
+    assert answers == [Answer.ALLOW, Answer.ALLOW, Answer.WARN, *[Answer.ALLOW] * 6]
+    passed = [each for each in life.log if isinstance(each, Passed)]
+    assert [(each.limit, each.observed, each.how) for each in passed] == [(UNRUNNABLE, 3, "warn")]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.PASSED, Outcome.FAILED, Outcome.UNKNOWN, None])
 def test_any_test_run_that_ran_begins_anew(outcome: Outcome | None) -> None:
-    life = begun()
-    life.tests(Outcome.DID_NOT_RUN)
-    life.tests(Outcome.DID_NOT_RUN)
+    life = stopping_at(3)
+    cannot_run(life)
+    cannot_run(life)
     life.asks_tests(EVERYTHING)
     life.tests_end(life.last_call, outcome)
-    assert life.counters.tests.did_not_run == 0
-    for _ in range(3):
-        assert life.tests(Outcome.DID_NOT_RUN).allowed
+    assert life.counters.tests.unrunnable == 0
+    assert all(cannot_run(life).allowed for _ in range(3))
     assert life.asks_tests().answer is Answer.HALT
 
 
 def test_who_cannot_run_tests_may_still_do_anything_else() -> None:
-    life = begun()
+    life = stopping_at(3)
     for _ in range(3):
-        life.tests(Outcome.DID_NOT_RUN)
+        cannot_run(life)
     assert life.asks_tool().allowed and life.asks_turn().allowed and life.ticks().allowed
+    assert life.asks_tests().answer is Answer.HALT
 
 
 def test_a_humans_word_lets_the_tests_be_tried_again() -> None:
@@ -362,9 +444,9 @@ def test_a_humans_word_lets_the_tests_be_tried_again() -> None:
 
 
 def test_a_crash_does_not_make_tests_run() -> None:
-    life = begun()
+    life = stopping_at(3)
     for _ in range(3):
-        life.tests(Outcome.DID_NOT_RUN)
+        cannot_run(life)
     life.crashes()
     life.begins_segment()
     assert life.asks_tests().answer is Answer.HALT

@@ -37,17 +37,17 @@ def without_pytest(times: int) -> Run:
 
 def test_tests_that_cannot_run_hide_no_other_limit() -> None:
     run = without_pytest(4)
-    result = run.under(only(max_tool_calls=7, default_action=Action.PAUSE))
-    assert [stop(mark) for mark in result.stops] == [
-        ("tests_cannot_run", None, None, 7),
-        ("max_tool_calls", 7, 7, 7),
-    ]
-    assert result.counters.tests.did_not_run == 1, "counted anew"
+    limits = only(max_tool_calls=7, max_unrunnable_tests=3, default_action=Action.PAUSE)
+    result = run.under(limits)
+    assert [stop(mark) for mark in result.passed] == [("max_unrunnable_tests", 3, 3, 8)]
+    assert [stop(mark) for mark in result.stops] == [("max_tool_calls", 7, 7, 7)]
 
 
 def test_what_stops_again_is_told_once() -> None:
-    result = without_pytest(9).under(only())
-    assert [stop(mark) for mark in result.stops] == [("tests_cannot_run", None, None, 7)]
+    unrunnable = LimitName.MAX_UNRUNNABLE_TESTS
+    limits = only(max_unrunnable_tests=3, actions={unrunnable: Action.ESCALATE})
+    result = without_pytest(9).under(limits)
+    assert [stop(mark) for mark in result.stops] == [("max_unrunnable_tests", 3, 3, 7)]
 
 
 def test_what_a_limit_said_is_marked_by_what_it_would_have_done() -> None:

@@ -18,7 +18,7 @@ from app.core.budgets.budgets import Account, Window, window_start
 from app.core.budgets.ledger import Insufficient
 from app.core.commands.grammar import Misread, commands
 from app.core.effects.wanted import check_conclusion, may_edit
-from app.core.limits import Action, LimitName, Limits
+from app.core.limits import CATALOGUE, Action, LimitName, Limits
 from app.core.words.calls import call_comment
 from app.core.words.messages import check_summary, check_title, progress_comment
 from app.core.words.pauses import (
@@ -323,12 +323,12 @@ def test_a_budget_that_is_too_empty_is_named(window: Window, then: str) -> None:
 
 
 def test_what_was_granted_is_said_to_people_and_to_the_agent() -> None:
-    given = Grant(CALLS, 50, 250, 100)
+    given = Grant(CATALOGUE[CALLS], 50, 250, 100)
     assert capped_words(given) == (
         "Squadron raised `max_tool_calls` by 50 tool calls only, to 250 tool calls: that is its"
         " ceiling."
     )
-    assert raised_words("mona", [given, Grant(MONEY, 0.5, 1.5, 0.5)], "Go on.") == (
+    assert raised_words("mona", [given, Grant(CATALOGUE[MONEY], 0.5, 1.5, 0.5)], "Go on.") == (
         "mona raised `max_tool_calls` by 50 tool calls, to 250 tool calls and raised"
         " `max_cost_usd` by $0.50, to $1.50. mona wrote:\n\nGo on."
     )

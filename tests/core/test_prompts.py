@@ -11,7 +11,7 @@ from app.core.agents.events import Woken
 from app.core.agents.stops import Layer, Trip
 from app.core.breaker.verdict import LimitUse
 from app.core.github.patch import FilePatch
-from app.core.limits import LimitName, Limits
+from app.core.limits import CATALOGUE, LimitName, Limits
 from app.core.rules.plan import RoleKind
 from app.core.words.prompts import (
     MOST_UNTRUSTED_CHARACTERS,
@@ -33,9 +33,9 @@ from app.core.words.prompts import (
 from tests.core.strategies import EXAMPLES, START, agent
 
 USES = [
-    LimitUse(LimitName.MAX_TOOL_CALLS, 150, 200),
-    LimitUse(LimitName.MAX_COST_USD, 0.75, 1.0),
-    LimitUse(LimitName.MAX_TURNS, 51, 50),
+    LimitUse(CATALOGUE[LimitName.MAX_TOOL_CALLS], 150, 200),
+    LimitUse(CATALOGUE[LimitName.MAX_COST_USD], 0.75, 1.0),
+    LimitUse(CATALOGUE[LimitName.MAX_TURNS], 51, 50),
 ]
 LEFT = """Your limits:
 - max_tool_calls: 150 of 200 tool calls used, 50 tool calls left

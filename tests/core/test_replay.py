@@ -464,16 +464,6 @@ def test_a_ceiling_stops_what_a_warning_lets_pass() -> None:
     ]
 
 
-def test_three_test_runs_that_could_not_run_stop_the_fourth() -> None:
-    run = Run()
-    for _ in range(4):
-        run.edits().calls(
-            "bash", ToolKind.SHELL, ok=False, code=127, output="pytest: command not found",
-            command="pytest",
-        )  # fmt: skip
-    assert stop(run.under(only()).trip) == ("tests_cannot_run", None, None, 7)
-
-
 def test_a_failing_edit_changes_nothing() -> None:
     def cycles(*, edits_succeed: bool) -> Replay:
         run = Run().tests()

@@ -93,14 +93,22 @@ def test_whoever_looks_without_waiting_sees_the_same_at_another_time() -> None:
 def test_each_command_line_is_read_once() -> None:
     read = []
 
-    def noted(text: str) -> ShellLine:
-        read.append(text)
-        return parse(text)
+    def noted(command: str, *, pipefail: bool) -> ShellLine:
+        read.append((command, pipefail))
+        return parse(command, pipefail=pipefail)
 
-    run = Run().runs("ls").runs("pytest -q").runs("ls")
+    run = Run().runs("ls").runs("pytest -q").runs("ls").runs("pytest -q", pipefail=True)
     transcript = Transcript(format=Format.SQUADRON, steps=tuple(run.steps))
     replay(transcript, Rules(only(), SuiteRules(), noted, lambda model, at: None))
-    assert read == ["ls", "pytest -q"]
+    assert read == [("ls", False), ("pytest -q", False), ("pytest -q", True)]
+
+
+@pytest.mark.parametrize("pipefail", [True, False])
+def test_what_a_pipe_says_of_its_tests_is_for_the_shell_that_ran_it_to_say(pipefail: bool) -> None:
+    """As the live hook judges it (`ToolCall.pipefail`)."""
+    run = Run().tests().edits().runs("pytest -q | tail -n 1", output="done", pipefail=pipefail)
+    counters = run.edits().tests(passed=True).under(only()).counters
+    assert counters.fix_cycles == (0 if pipefail else 1)
 
 
 # --- turns ------------------------------------------------------------------------------------

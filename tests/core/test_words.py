@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from app.core.agents.counters import Counters
 from app.core.breaker.verdict import LimitUse
-from app.core.limits import LimitName
+from app.core.limits import CATALOGUE, LimitName
 from app.core.text.markdown import cut, defused, fenced, folded, in_one_line, instant, quoted
 from app.core.words.report import TestRun as ReportedRun
 from app.core.words.report import report
@@ -151,8 +151,8 @@ def test_an_amount_is_told_in_the_unit_of_its_limit(
 
 def test_limits_are_a_table_and_estimates_are_named_below_it() -> None:
     uses = (
-        LimitUse(LimitName.MAX_TURNS, 1, 50),
-        LimitUse(LimitName.MAX_EXECUTION_COST_USD, 0.06, 2.5),
+        LimitUse(CATALOGUE[LimitName.MAX_TURNS], 1, 50),
+        LimitUse(CATALOGUE[LimitName.MAX_EXECUTION_COST_USD], 0.06, 2.5),
     )
     shown = replace(report(agent(), [], START), uses=uses)
     guessed = replace(shown, counters=Counters(model_calls=3, estimated_calls=2))

@@ -65,7 +65,7 @@ class Hook:
             len(log) + 1,
             store=self._world.store,
             workspace=self._workspace,
-            parse=partial(parse, pipefail=True),
+            parse=parse,
             price_of=partial(price_of, overrides=PRICES),
             redact=Redactor(),
             clock=self.clock,

@@ -10,7 +10,7 @@ from app.core.breaker.raises import Grant
 from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Insufficient
 from app.core.commands.grammar import Misread, commands
-from app.core.limits import LimitName
+from app.core.limits import CATALOGUE, LimitName
 from app.core.rules.plan import RoleKind
 from app.core.words.answers import (
     has_ended_words,
@@ -107,7 +107,7 @@ TEXTS: Final = (
     Text(
         WHERE,
         "`raise` by very much",
-        lambda: asks_back_words(CALLS, 500, 5),
+        lambda: asks_back_words(CATALOGUE[CALLS], 500, 5),
         snapshot(
             "500 tool calls is more than 10 times the agent's `max_tool_calls` of 5 tool calls. If it is meant, write the same line once more, in a new comment. Nothing was changed."
         ),
@@ -115,7 +115,7 @@ TEXTS: Final = (
     Text(
         WHERE,
         "`raise` beyond the ceiling",
-        lambda: capped_words(Grant(CALLS, 50, 250, 100)),
+        lambda: capped_words(Grant(CATALOGUE[CALLS], 50, 250, 100)),
         snapshot(
             "Squadron raised `max_tool_calls` by 50 tool calls only, to 250 tool calls: that is its ceiling."
         ),
@@ -272,7 +272,7 @@ TEXTS: Final = (
 | limit | used | maximum | unit |
 | --- | ---: | ---: | --- |
 | `max_iterations` | 0 | 3 | fix cycles |
-| `max_tool_calls` | 3 | 5 | tool calls |
+| `max_tool_calls` | 5 | 5 | tool calls |
 | `max_active_duration` | 0 | 7200 | seconds |
 | `max_sleep_duration` | 0 | 86400 | seconds |
 | `max_cost_usd` | $0.021 | $1.50 | USD |

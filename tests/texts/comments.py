@@ -172,7 +172,7 @@ Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.
 | limit | used | maximum | unit |
 | --- | ---: | ---: | --- |
 | `max_iterations` | 0 | 3 | fix cycles |
-| `max_tool_calls` | 3 | 5 | tool calls |
+| `max_tool_calls` | 5 | 5 | tool calls |
 | `max_active_duration` | 0 | 7200 | seconds |
 | `max_sleep_duration` | 0 | 86400 | seconds |
 | `max_cost_usd` | $0.021 | $1.50 | USD |
@@ -541,7 +541,7 @@ Since the work began:
 | limit | used | maximum | unit |
 | --- | ---: | ---: | --- |
 | `max_iterations` | 0 | 3 | fix cycles |
-| `max_tool_calls` | 3 | 5 | tool calls |
+| `max_tool_calls` | 5 | 5 | tool calls |
 | `max_active_duration` | 0 | 7200 | seconds |
 | `max_sleep_duration` | 0 | 86400 | seconds |
 | `max_cost_usd` | $0.021 | $1.50 | USD |

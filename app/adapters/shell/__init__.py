@@ -9,11 +9,14 @@ complete.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
 from app.adapters.shell.budget import Budget
+from app.adapters.shell.canonical import canonical
+from app.adapters.shell.nodes import parsed
 from app.adapters.shell.scripts import WrittenScripts
 from app.adapters.shell.tree import TreeReader
 from app.testruns.shell_line import HOLE, ShellLine
@@ -44,12 +47,15 @@ def parse(command: str | Sequence[str], *, pipefail: bool = False) -> ShellLine:
             text = encoded[:MAX_TEXT_BYTES].decode(errors="ignore")
         bounded = _bounded(text)
         budget.complete &= bounded == text
-        root = reader.read(bounded)
+        tree, is_all = parsed(bounded)
+        root = reader.read_tree(tree, is_all, bounded)
+        read = canonical(tree) if budget.complete else command
     else:
         words = tuple(word.replace(HOLE, "") for word in command)
         budget.complete = sum(map(len, words)) <= MAX_TEXT_BYTES
         root = reader.start(words, None) if words and budget.complete else ShellSequence(())
-    return ShellLine(root, budget.complete, pipefail)
+        read = shlex.join(command)
+    return ShellLine(root, budget.complete, pipefail, read)
 
 
 def _bounded(text: str) -> str:

@@ -91,6 +91,10 @@ class TreeReader:
     def read(self, text: str, fed: str | None = None) -> ShellNode:
         """`fed`: the text on its standard input, which a single command in it reads."""
         root, is_all = parsed(text)
+        return self.read_tree(root, is_all, text, fed)
+
+    def read_tree(self, root: Node, is_all: bool, text: str, fed: str | None = None) -> ShellNode:
+        """`root` is the tree of `text`; `is_all`: of all of it."""
         self.budget.complete &= is_all and not root.has_error
         if "=" in text and "$" in text:
             self.variables.update(constant_variables(root, self.words))

@@ -97,6 +97,7 @@ class Builder:
         agent: str | None = None,
         *,
         own_id: str | None = None,
+        pipefail: bool = False,
     ) -> None:
         """A tool was asked for. `RepeatedId` if `own_id` is that of an open call."""
         if own_id in self._own_ids:
@@ -107,7 +108,15 @@ class Builder:
         self._open[step_id] = (agent, own_id)
         self._open_of[agent][step_id] = None
         self._steps.append(
-            ToolCall(at=self.now, agent=agent, id=step_id, tool=tool, kind=kind, args=args)
+            ToolCall(
+                at=self.now,
+                agent=agent,
+                id=step_id,
+                tool=tool,
+                kind=kind,
+                args=args,
+                pipefail=pipefail,
+            )
         )
 
     def result(

@@ -46,6 +46,10 @@ class Record:
         value = self.fields.get(key)
         return value if isinstance(value, bool) else self.misfit(key, "true or false")
 
+    def optional_flag(self, key: str) -> bool:
+        """True or false; false where it is null or not there."""
+        return self.fields.get(key) is not None and self.flag(key)
+
     def mapping(self, key: str) -> dict[str, Any]:
         value = self.fields.get(key)
         return value if isinstance(value, dict) else self.misfit(key, "an object")

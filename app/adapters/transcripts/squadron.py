@@ -71,7 +71,14 @@ def _add_call(record: Record, builder: Builder, agent: str | None) -> None:
         record.misfit("kind", f"one of {', '.join(_KINDS)}")
     own_id = record.optional_text("id")
     try:
-        builder.call(record.text("tool"), kind, record.mapping("args"), agent, own_id=own_id)
+        builder.call(
+            record.text("tool"),
+            kind,
+            record.mapping("args"),
+            agent,
+            own_id=own_id,
+            pipefail=record.optional_flag("pipefail"),
+        )
     except RepeatedId:
         record.misfit("id", "another than that of a call which still has no result")
 

@@ -90,8 +90,12 @@ class SuiteState(NamedTuple):
     red_fingerprint: str | None = None
     """The workspace of the last run that did not pass."""
     running: tuple[RunningSuite, ...] = ()
-    did_not_run: int = 0
-    """Test runs in a row that could not run at all."""
+    unrunnable: int = 0
+    """Test runs in a row that could not run at all, each with the same error."""
+    error: str = ""
+    """What they all said."""
+    unrunnable_asked: int = 0
+    """As many of them as the last asked call would go on with."""
 
 
 class Child(NamedTuple):
@@ -224,6 +228,7 @@ AMOUNTS: Final[Mapping[str, Amount]] = {
     LimitName.MAX_TOOL_CALLS_PER_TURN: lambda counters, at: counters.calls_in_turn,
     LimitName.MAX_REPEATED_ERRORS: lambda counters, at: counters.loops.errors,
     LimitName.MAX_REPEATED_CALLS: lambda counters, at: counters.loops.rounds,
+    LimitName.MAX_UNRUNNABLE_TESTS: lambda counters, at: counters.tests.unrunnable_asked,
     LimitName.MAX_SPAWNS: lambda counters, at: counters.spawns,
     LimitName.MAX_DEPTH: lambda counters, at: counters.levels,
     LimitName.MAX_IDLE_DURATION: lambda counters, at: _since(
@@ -438,7 +443,11 @@ def _tool_asked(counters: Counters, asked: ToolAsked) -> Counters:
             spawning=counters.spawning + 1,
             levels=max(counters.levels, 1),
         )
-    return counted if asked.suite is None else _suite_asked(counted, asked.call, asked.suite)
+    if asked.suite is not None:
+        return _suite_asked(counted, asked.call, asked.suite)
+    if counters.tests.unrunnable_asked:
+        return counted._replace(tests=counters.tests._replace(unrunnable_asked=0))
+    return counted
 
 
 def _key(asked: ToolAsked) -> str:
@@ -517,7 +526,7 @@ def _heard_news(counters: Counters) -> Counters:
     """A human's word and a closed blocker are news: what went round in circles starts anew."""
     return counters._replace(
         loops=Loops(open=counters.loops.open),
-        tests=counters.tests._replace(did_not_run=0),
+        tests=counters.tests._replace(unrunnable=0, error="", unrunnable_asked=0),
     )
 
 
@@ -543,7 +552,7 @@ def _suite_asked(counters: Counters, call: str, asked: SuiteAsked) -> Counters:
     return counters._replace(
         test_runs=counters.test_runs + 1,
         fix_cycles=counters.fix_cycles + is_cycle,
-        tests=tests._replace(running=(*tests.running, run)),
+        tests=tests._replace(running=(*tests.running, run), unrunnable_asked=tests.unrunnable),
     )
 
 
@@ -558,14 +567,29 @@ def _suite_ended(counters: Counters, ended: ToolEnded) -> Counters:
         still_red = frozenset(red for red in tests.red if not covers(suite, red))
         return counters._replace(
             fix_cycles=counters.fix_cycles - run.is_cycle,
-            tests=SuiteState(still_red, tests.red_fingerprint if still_red else None, others),
+            tests=tests._replace(
+                red=still_red,
+                red_fingerprint=tests.red_fingerprint if still_red else None,
+                running=others,
+                unrunnable=0,
+                error="",
+            ),
         )
     fingerprint = ended.fingerprint if ended.fingerprint is not None else run.asked.fingerprint
     changed_nothing = run.is_suspect and fingerprint == run.asked.fingerprint
-    did_not_run = tests.did_not_run + 1 if ended.outcome is Outcome.DID_NOT_RUN else 0
+    unrunnable, error = 0, ""
+    if ended.outcome is Outcome.DID_NOT_RUN:
+        error = ended.result
+        unrunnable = tests.unrunnable + 1 if error == tests.error else 1
     return counters._replace(
         fix_cycles=counters.fix_cycles - changed_nothing,
-        tests=SuiteState(tests.red | {suite}, fingerprint, others, did_not_run),
+        tests=tests._replace(
+            red=tests.red | {suite},
+            red_fingerprint=fingerprint,
+            running=others,
+            unrunnable=unrunnable,
+            error=error,
+        ),
     )
 
 
@@ -576,4 +600,4 @@ def _cut_off(tests: SuiteState, call: str | None = None) -> SuiteState:
         return tests
     left = tuple(run for run in tests.running if call not in (None, run.call))
     red = tests.red | {one.suite for one in asked}
-    return SuiteState(red, asked[-1].fingerprint, left, tests.did_not_run)
+    return tests._replace(red=red, red_fingerprint=asked[-1].fingerprint, running=left)

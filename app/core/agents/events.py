@@ -277,6 +277,11 @@ class Passed:
     refused: bool = False
     """Whether what the agent asked for was refused, which stopped it no more than a warning."""
 
+    @property
+    def how(self) -> str:
+        """Why the agent went on: `shadow`, `refused` or `warn`."""
+        return "shadow" if self.shadow else "refused" if self.refused else "warn"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:

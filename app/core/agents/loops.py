@@ -13,7 +13,7 @@ that decided this.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
@@ -24,6 +24,8 @@ LONGEST_CYCLE: Final = 5
 MOST_SHELLS: Final = 8
 """Shell tools whose last error is remembered."""
 _MOST_COMPARED_CHARACTERS: Final = 64_000
+_SAID_OF_A_COMMAND: Final = frozenset({"description"})
+"""Arguments in which the shells of the CLIs take words for people."""
 _ARGUMENTS_DECIDE: Final = (ToolKind.READ, ToolKind.WRITE)
 """Tools whose arguments say where to look or what to write."""
 
@@ -50,8 +52,15 @@ _VOLATILE: Final = re.compile(
 )
 
 
-def call_key(tool: str, args: Mapping[str, object]) -> str:
-    """Equal for calls of the same tool with the same arguments, in whatever order they stand."""
+def call_key(tool: str, args: Mapping[str, object], command: str | None = None) -> str:
+    """Equal for calls of the same tool with the same arguments, in whatever order they stand.
+
+    `command`: of a shell, what it reads (`ShellLine.text`); what the model says about it beside
+    the command runs nothing, and decides nothing.
+    """
+    if command is not None:
+        args = {name: args[name] for name in args.keys() - _SAID_OF_A_COMMAND}
+        args["command"] = command
     return _digest(f"{tool}\0{json.dumps(args, sort_keys=True, default=str)}")
 
 
@@ -77,6 +86,17 @@ def normalised(output: str) -> str:
 
 def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _rounds(keys: Sequence[str], streaks: Sequence[int], key: str) -> int:
+    """Rounds that a call would continue behind calls of these keys, oldest first."""
+    rounds = 0
+    if key:
+        for length in range(1, min(len(keys), LONGEST_CYCLE) + 1):
+            if keys[-length] == key:
+                times = (streaks[length - 1] + length) // length
+                rounds = times if times > rounds else rounds
+    return rounds
 
 
 class _Call(NamedTuple):
@@ -110,6 +130,11 @@ class Loops(NamedTuple):
     """Rounds of a cycle (of one to five calls) that the last asked call would continue."""
     errors: int = 0
     """Equal errors in a row that the last asked call would go on with."""
+    rounds_ahead: int = 0
+    """Rounds that the last asked call would continue if all calls end as the same ones did that
+    still ran when it was asked for. 0: none ran."""
+    errors_ahead: int = 0
+    """Likewise, equal errors if the same call ends so as often as it still ran."""
     recent: tuple[_Call, ...] = ()
     """The last calls that have ended, oldest first, as many as the longest cycle has."""
     streaks: tuple[int, ...] = (0,) * LONGEST_CYCLE
@@ -119,17 +144,18 @@ class Loops(NamedTuple):
 
     def asked(self, call: str, key: str, tool: str, kind: ToolKind) -> "Loops":
         """A call is about to run. Without a key it equals no other."""
-        recent, rounds = self.recent, 0
-        if key:
-            for length in range(1, len(recent) + 1):
-                if recent[-length].key == key:
-                    times = (self.streaks[length - 1] + length) // length
-                    rounds = times if times > rounds else rounds
         row = self._row(tool, key if kind in _ARGUMENTS_DECIDE else "")
+        errors, ahead = row.times if row is not None else 0, 0
+        beside = [each.key for each in self.open] if key and self.open else []
+        if key in beside:
+            keys, streaks = self._all_the_same()
+            ahead = _rounds(keys, streaks, key)
         return Loops(
-            rounds,
-            row.times if row is not None else 0,
-            recent,
+            _rounds([each.key for each in self.recent], self.streaks, key),
+            errors,
+            ahead,
+            errors + beside.count(key) if ahead else 0,
+            self.recent,
             self.streaks,
             (*self.open, _Open(call, key, tool, kind)),
             self.failing,
@@ -151,6 +177,8 @@ class Loops(NamedTuple):
         return Loops(
             self.rounds,
             self.errors,
+            self.rounds_ahead,
+            self.errors_ahead,
             (*recent, ended)[-LONGEST_CYCLE:],
             tuple(streaks),
             tuple(each for each in self.open if each is not this),
@@ -161,6 +189,21 @@ class Loops(NamedTuple):
         """A call that was running has no result; None: none that was running has."""
         left = () if call is None else tuple(each for each in self.open if each.call != call)
         return self._replace(open=left) if self.open else self
+
+    def _all_the_same(self) -> tuple[list[str], Sequence[int]]:
+        """The keys of the last calls, and the streaks, once those that run have ended as the same
+        did before them."""
+        calls, streaks = list(self.recent), list(self.streaks)
+        for running in self.open:
+            key = running.key
+            ended = next((each for each in reversed(calls) if each.key == key), _Call(key, ""))
+            earlier = [*calls[: -LONGEST_CYCLE - 1 : -1], *[None] * LONGEST_CYCLE]
+            streaks = [
+                streak + 1 if key and one == ended else 0
+                for one, streak in zip(earlier, streaks, strict=False)
+            ]
+            calls.append(ended)
+        return [each.key for each in calls], streaks
 
     def _row(self, tool: str, key: str) -> _Failing | None:
         for each in self.failing:

@@ -47,8 +47,6 @@ class Cause(StrEnum):
     """The runtime that the role names is not installed where the agent runs."""
     SESSION_DAMAGED = "session_damaged"
     """What was kept of its conversation cannot be read any more."""
-    TESTS_CANNOT_RUN = "tests_cannot_run"
-    """Three test runs in a row could not run at all."""
     CONFLICT = "conflict"
     """The branch conflicts with its base, or with commits of others on it, and the agent was told
     of it once."""

@@ -57,7 +57,7 @@ def overdue(
             return None
     if maximum is None or spent < timedelta(seconds=maximum + grace_seconds):
         return None
-    return trip_of(name, seconds(spent), maximum, Layer.RECONCILIATION, now)
+    return trip_of(limits.info(name), seconds(spent), maximum, Layer.RECONCILIATION, now)
 
 
 def waits_since(agent: Agent, counters: Counters) -> datetime:

@@ -8,7 +8,7 @@ from datetime import datetime
 from app.core.agents.counters import Counters, maximum_of, used_of
 from app.core.agents.stops import Hold
 from app.core.breaker.verdict import figure, money
-from app.core.limits import CATALOGUE, HOLDS, STARTS_ANEW, LimitInfo, LimitName, Limits, Trips
+from app.core.limits import HOLDS, STARTS_ANEW, LimitInfo, LimitName, Limits, Trips
 from app.core.money import nanousd, usd
 
 
@@ -16,13 +16,18 @@ from app.core.money import nanousd, usd
 class Grant:
     """What a raise comes to."""
 
-    limit: LimitName
+    info: LimitInfo
     amount: float
     """What is added; 0 for a limit that counts from nothing when the agent goes on."""
     maximum: float
     """What the agent may use then."""
     wanted: float
     """More than `amount` where the ceiling, or the limit's own range, left less."""
+
+    @property
+    def limit(self) -> LimitName:
+        """Of which limit."""
+        return self.info.name
 
     @property
     def is_capped(self) -> bool:
@@ -45,7 +50,7 @@ def grant(
 
     Raises `NotGranted`.
     """
-    info, own = CATALOGUE[name], limits.maximum(name)
+    info, own = limits.info(name), limits.maximum(name)
     present = maximum_of(name, limits, counters)
     if not info.actions & HOLDS:
         raise BadAmount(f"`{name}` cannot be raised: no agent ever waits at it.")
@@ -53,7 +58,7 @@ def grant(
         raise NotGranted(f"`{name}` is switched off for this agent: there is nothing to raise.")
     assert present is not None, "a limit that is switched on has a maximum"
     if wanted is None and name in STARTS_ANEW:
-        return Grant(name, 0, present, 0)
+        return Grant(info, 0, present, 0)
     asked = own if wanted is None else wanted
     if not 0 < asked < math.inf or not (info.is_money or float(asked).is_integer()):
         kind = "an amount" if info.is_money else "a whole number"
@@ -70,7 +75,7 @@ def grant(
             f"`{name}` would stop the agent again at once: {worth(info, used)} are used, so more"
             f" than {worth(info, _sum(info, used, -present))} has to be added."
         )
-    return Grant(name, added, maximum, asked)
+    return Grant(info, added, maximum, asked)
 
 
 def at_start(
@@ -100,7 +105,7 @@ def asked_amount(limits: Limits, counters: Counters, hold: Hold) -> float:
 def left_to_grant(limits: Limits, counters: Counters, name: LimitName) -> float | None:
     """How much may be added at most, by the operator's ceiling and the limit's own range; None:
     the limit is switched off."""
-    info, present = CATALOGUE[name], maximum_of(name, limits, counters)
+    info, present = limits.info(name), maximum_of(name, limits, counters)
     if present is None:
         return None
     return _sum(info, min(info.most, limits.ceilings.get(name, info.most)), -present)

@@ -25,7 +25,7 @@ from app.core.agents.events import (
     Warned,
     stopped_for_good,
 )
-from app.core.agents.stops import Cause, Failure, Hold, Layer, StopReason, Trip
+from app.core.agents.stops import Failure, Hold, Layer, StopReason, Trip
 from app.core.breaker.answers import COUNTED_PHASES
 from app.core.breaker.no_level import SPAWN_LIMITS, forbidding, no_level_words
 from app.core.limits import (
@@ -40,10 +40,11 @@ from app.core.limits import (
 )
 from app.core.money import added_usd, usd, whole_nanousd
 
-MOST_RUNS_THAT_DID_NOT_RUN: Final = 3
-"""Test runs in a row that could not run at all, after which another one is no use."""
 _SET_ASIDE_WORDS: Final = (
     "What is left of max_tool_calls is set aside for sub-agents that still work: wait for them."
+)
+_RUNS_WORDS: Final = (
+    "The same call runs already, as often as it may be repeated: wait for what comes of it."
 )
 
 
@@ -91,9 +92,19 @@ class Decision:
 class LimitUse:
     """How much of one limit is used."""
 
-    name: LimitName
+    info: LimitInfo
     observed: float
     maximum: float
+
+    @property
+    def name(self) -> LimitName:
+        """Which limit."""
+        return self.info.name
+
+    @property
+    def words(self) -> str:
+        """`150 of 200 tool calls`."""
+        return amount_words(self.info, self.observed, self.maximum)
 
 
 class _Reached(NamedTuple):
@@ -123,19 +134,21 @@ def decide(counters: Counters, ask: Ask, limits: Limits, layer: Layer = Layer.HO
     if none_allowed is not None:  # is no reason to stop, however often it is asked for
         reached = [each for each in reached if each.limit.name not in SPAWN_LIMITS]
     stopping = [each for each in reached if not _lets_pass(each, limits)]
-    if stopping or _tests_cannot_run(counters, ask):
+    if stopping:
         return _halted(counters, ask, limits, layer, stopping)
     if none_allowed is not None:
         return _no_level(counters, ask, none_allowed)
     if isinstance(ask, ToolAsked) and _is_set_aside(would_be, limits):
         return _refused(counters, ask, Verdict(Answer.DENY, _SET_ASIDE_WORDS))
+    if isinstance(ask, ToolAsked) and _runs_often_enough(would_be, limits):
+        return _refused(counters, ask, Verdict(Answer.DENY, _RUNS_WORDS))
     if not reached and not close:
         return Decision(would_be, Verdict(Answer.ALLOW), (ask,))
     passed = [_passed(each, ask.at, limits) for each in reached]
     verdict = Verdict(Answer.ALLOW)
     told = [warning for warning in close if warning.limit not in limits.shadow]
     if told:
-        words, first = " ".join(warning_words(warning) for warning in told), told[0]
+        words, first = " ".join(warning_words(warning, limits) for warning in told), told[0]
         verdict = Verdict(Answer.WARN, words, first.limit, first.observed, first.maximum)
     return _recorded(counters, (ask, *passed, *close), verdict)
 
@@ -153,7 +166,7 @@ def usage(counters: Counters, limits: Limits, at: datetime) -> tuple[LimitUse, .
     for limit in limits.armed:
         maximum = maximum_of(limit.name, limits, counters)
         bound = maximum if maximum is not None else limits.ceilings[limit.name]
-        uses.append(LimitUse(limit.name, used_of(limit.name, limits, counters, at), bound))
+        uses.append(LimitUse(limit.info, used_of(limit.name, limits, counters, at), bound))
     return tuple(uses)
 
 
@@ -193,9 +206,9 @@ def held_words(hold: Hold) -> str:
     )
 
 
-def warning_words(warning: Warned) -> str:
+def warning_words(warning: Warned, limits: Limits) -> str:
     """What the agent is told once when it comes close to a limit."""
-    info = CATALOGUE[warning.limit]
+    info = limits.info(warning.limit)
     figures = f"{warning.limit} at {amount_words(info, warning.observed, warning.maximum)}"
     if info.trips is Trips.REPEATED:
         return (
@@ -228,7 +241,7 @@ def amount_words(info: LimitInfo, observed: float, maximum: float) -> str:
 
 
 def trip_of(
-    name: LimitName,
+    info: LimitInfo,
     observed: float,
     maximum: float,
     layer: Layer,
@@ -236,9 +249,11 @@ def trip_of(
     more: str = "",
 ) -> Trip:
     """The trip of one limit, in words; `more` is said behind the figures."""
-    figures = amount_words(CATALOGUE[name], observed, maximum)
-    reason = f"{name} reached: {figures}{more}."
-    return Trip(limit=name, observed=observed, maximum=maximum, layer=layer, at=at, reason=reason)
+    figures = amount_words(info, observed, maximum)
+    reason = f"{info.name} reached: {figures}{more}."
+    return Trip(
+        limit=info.name, observed=observed, maximum=maximum, layer=layer, at=at, reason=reason
+    )
 
 
 def _judged(
@@ -322,14 +337,6 @@ def _passed(reached: _Reached, at: datetime, limits: Limits) -> Passed:
     )
 
 
-def _tests_cannot_run(counters: Counters, ask: Ask) -> bool:
-    return (
-        isinstance(ask, ToolAsked)
-        and ask.suite is not None
-        and counters.tests.did_not_run >= MOST_RUNS_THAT_DID_NOT_RUN
-    )
-
-
 def _is_set_aside(would_be: Counters, limits: Limits) -> bool:
     """Whether only what sub-agents were promised is left of the tool calls."""
     name = LimitName.MAX_TOOL_CALLS
@@ -340,31 +347,34 @@ def _is_set_aside(would_be: Counters, limits: Limits) -> bool:
     return bound is not None and would_be.tool_calls + reserved > bound
 
 
+def _runs_often_enough(would_be: Counters, limits: Limits) -> bool:
+    """Whether the call would come once too often if the same ones that still run end as it did
+    before: nobody knows yet, so it is no reason to stop."""
+    loops = would_be.loops
+    if not loops.rounds_ahead:
+        return False
+    ahead = (
+        (LimitName.MAX_REPEATED_ERRORS, loops.errors_ahead),
+        (LimitName.MAX_REPEATED_CALLS, loops.rounds_ahead),
+    )
+    bounds = ((stops_at(name, limits, would_be), times) for name, times in ahead)
+    return any(bound is not None and times >= bound for bound, times in bounds)
+
+
 def _halted(
     counters: Counters, ask: Ask, limits: Limits, layer: Layer, stopping: Sequence[_Reached]
 ) -> Decision:
     """Stop for good if any limit wants that, else ask a human."""
-    why: StopReason
     final = [
         each for each in stopping if each.is_final or limits.action(each.limit.name) not in HOLDS
     ]
-    if not final and stopping and not _tests_cannot_run(counters, ask):
+    if not final:
         hold = _hold_of(stopping[0], ask, counters, limits, layer)
         events = (_denied(ask, hold.reason), Held(at=ask.at, hold=hold))
         return _recorded(counters, events, _held(Answer.HALT, hold))
-    if final:
-        first = final[0]
-        name, more = first.limit.name, _ahead_words(first, ask, counters)
-        why = trip_of(name, first.observed, first.maximum, layer, ask.at, more)
-    else:
-        why = Failure(
-            cause=Cause.TESTS_CANNOT_RUN,
-            at=ask.at,
-            reason=(
-                f"The tests cannot be run here: {counters.tests.did_not_run} test runs in a row"
-                " did not run at all."
-            ),
-        )
+    first = final[0]
+    more = _ahead_words(first, ask, counters)
+    why = trip_of(first.limit.info, first.observed, first.maximum, layer, ask.at, more)
     stopped = (_denied(ask, why.reason), stopped_for_good(why, ask.at))
     return _recorded(counters, stopped, _stopped(Answer.HALT, why))
 

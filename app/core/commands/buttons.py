@@ -8,7 +8,6 @@ from app.core.agents.counters import Counters
 from app.core.agents.lifecycle import State
 from app.core.breaker.raises import asked_amount, worth
 from app.core.commands.grammar import Command, Raise, Resume, Retry, Stop
-from app.core.limits import CATALOGUE
 
 STOP: Final = "stop"
 RESUME: Final = "resume"
@@ -67,5 +66,5 @@ def _raise(agent: Agent, counters: Counters) -> tuple[Button, ...]:
     amount = asked_amount(agent.assignment.limits, counters, hold)
     if amount <= 0:
         return ()
-    words = f"Grant {worth(CATALOGUE[hold.limit], amount)} more"
+    words = f"Grant {worth(agent.assignment.limits.info(hold.limit), amount)} more"
     return (Button(RAISE, "Raise", words),)

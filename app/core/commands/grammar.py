@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
-from app.core.limits import CATALOGUE, HOLDS, LimitName
+from app.core.limits import CATALOGUE, HOLDS, TEST_RUNS, LimitName
 
 PREFIX: Final = "/squadron"
 MOST_COMMANDS: Final = 20
@@ -253,6 +253,8 @@ def _read_raise(rest: str, words: Sequence[str], usage: str) -> Raise | Misread:
     if not amount["more"]:
         return _misread(rest, _two_forms(rest, words[1], usage))
     units = CATALOGUE[limit].unit.casefold().split()
+    if limit is LimitName.MAX_ITERATIONS:
+        units += TEST_RUNS.split("_")
     who = [word for word in words[2:] if word.casefold() not in units]
     if len(who) > 1:
         return _misread(rest, _code(usage))

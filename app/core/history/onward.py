@@ -11,15 +11,15 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.agents.counters import Counters, after, maximum_of, used_of
-from app.core.agents.events import AgentEvent, Ask, Failed, Held, Passed, Ticked, Tripped, Warned
-from app.core.agents.stops import Cause, Hold, Layer
+from app.core.agents.events import AgentEvent, Ask, Held, Passed, Ticked, Tripped, Warned
+from app.core.agents.stops import Hold, Layer
 from app.core.breaker.clocks import seconds_left
 from app.core.breaker.verdict import amount_words, decide
-from app.core.limits import CATALOGUE, LimitName, Limits
+from app.core.limits import LimitName, Limits
 
 ON_TIME: Final = (LimitName.MAX_ACTIVE_DURATION, LimitName.MAX_IDLE_DURATION)
 """Limits that a running session reaches without doing anything."""
-_MOST_STOPS_AT_ONCE: Final = len((*LimitName, Cause.TESTS_CANNOT_RUN))
+_MOST_STOPS_AT_ONCE: Final = len(LimitName)
 _MOST_TICKS_AT_ONCE: Final = 3 * len(ON_TIME)
 """A bound on time warns once, and is reached once below and once at its ceiling."""
 
@@ -73,9 +73,7 @@ class Onward:
         before = self.counters
         for _ in range(_MOST_STOPS_AT_ONCE):
             decision = decide(self.counters, ask, self._limits, layer)
-            stop = next(
-                (e for e in decision.events if isinstance(e, Tripped | Failed | Held)), None
-            )
+            stop = next((e for e in decision.events if isinstance(e, Tripped | Held)), None)
             if stop is None:
                 self.counters = decision.counters
                 for event in decision.events:
@@ -96,12 +94,9 @@ class Onward:
                 if left > 0:  # else the next step brings it
                     yield left
 
-    def _go_on_without(self, stop: Tripped | Failed | Held) -> None:
+    def _go_on_without(self, stop: Tripped | Held) -> None:
         """Let the agent pass this limit, and its ceiling."""
         counters = self.counters
-        if isinstance(stop, Failed):
-            self.counters = counters._replace(tests=counters.tests._replace(did_not_run=0))
-            return
         limit = stop.trip.limit if isinstance(stop, Tripped) else stop.hold.limit
         self.counters = counters._replace(passed=counters.passed | {limit})
         others = {name: bound for name, bound in self._limits.ceilings.items() if name != limit}
@@ -111,13 +106,13 @@ class Onward:
         match event:
             case Warned():
                 self.warnings.append(self._mark(event, layer, "warning"))
-            case Passed(shadow=shadow):
-                self.passed.append(self._mark(event, layer, "shadow" if shadow else "warn"))
+            case Passed():
+                self.passed.append(self._mark(event, layer, event.how))
             case _:
                 pass
 
     def _mark(self, said: Warned | Passed, layer: Layer, action: str) -> Mark:
-        words = amount_words(CATALOGUE[said.limit], said.observed, said.maximum)
+        words = amount_words(self._limits.info(said.limit), said.observed, said.maximum)
         return Mark(
             limit=said.limit,
             reason=f"{said.limit} at {words}.",
@@ -129,25 +124,13 @@ class Onward:
             action=action,
         )
 
-    def _note_stop(self, stop: Tripped | Failed | Held) -> None:
+    def _note_stop(self, stop: Tripped | Held) -> None:
         mark = self._stop_mark(stop)
         if not any(each.limit == mark.limit for each in self.stops):
             self.stops.append(mark)
 
-    def _stop_mark(self, stop: Tripped | Failed | Held) -> Mark:
+    def _stop_mark(self, stop: Tripped | Held) -> Mark:
         calls, action = self.counters.tool_calls, "escalate"
-        if isinstance(stop, Failed):
-            failure = stop.failure
-            return Mark(
-                limit=failure.cause,
-                reason=failure.reason,
-                observed=None,
-                maximum=None,
-                tool_call=calls,
-                at=failure.at,
-                layer=Layer.HOOK,
-                action=action,
-            )
         told = stop.trip if isinstance(stop, Tripped) else stop.hold
         if isinstance(told, Hold):
             action = "request_increase" if told.asks else "pause"

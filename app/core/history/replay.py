@@ -8,10 +8,10 @@ Money and tokens are judged by what each recorded call was billed, not by an est
 which no transcript knows.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from app.core.agents.counters import Counters, seconds
 from app.core.agents.events import (
@@ -99,7 +99,10 @@ class Replay:
         return self.stops[0] if self.stops else None
 
 
-Parse = Callable[[str], ShellLine]
+class Parse(Protocol):
+    """What a shell would run, with `-o pipefail` or without."""
+
+    def __call__(self, command: str, *, pipefail: bool) -> ShellLine: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +131,8 @@ class _Command:
     waits: bool = False
     may_change: bool = False
     """Whether it may change files, before the tests too that it runs."""
+    text: str | None = None
+    """As the shell reads it."""
 
 
 _NO_COMMAND: Final = _Command()
@@ -152,7 +157,7 @@ class _Run:
         self._model_calls = [step for step in transcript.steps if isinstance(step, ModelCall)]
         self._breaker = Onward(rules.limits)
         self._prices: dict[tuple[str, datetime], Price | None] = {}
-        self._commands: dict[str, _Command] = {}
+        self._commands: dict[tuple[str, bool], _Command] = {}
         self._running: dict[str, _Running] = {}
         self._loops: dict[str, Loops] = {}
         """Of each sub-agent."""
@@ -285,7 +290,7 @@ class _Run:
             if command.suite is None
             else SuiteAsked(suite=command.suite, fingerprint=self._content()),
             kind=step.kind,
-            key=call_key(step.tool, step.args),
+            key=call_key(step.tool, step.args, command.text),
             spawns=step.tool in SPAWNING and step.agent is None,
         )
         breaker = self._breaker
@@ -309,15 +314,17 @@ class _Run:
         text = step.args.get("command")
         if step.kind is not ToolKind.SHELL or not isinstance(text, str):
             return _NO_COMMAND
-        if text not in self._commands:
-            line, suites = self._rules.parse(text), self._rules.suites
+        key = text, step.pipefail
+        if key not in self._commands:
+            line, suites = self._rules.parse(text, pipefail=step.pipefail), self._rules.suites
             waits = is_waiting(line)
-            self._commands[text] = _Command(
+            self._commands[key] = _Command(
                 suite=suite_of(line, suites),
                 waits=waits,
                 may_change=not waits and may_change(line, suites),
+                text=line.text,
             )
-        return self._commands[text]
+        return self._commands[key]
 
     def _content(self) -> str:
         return f"change {self._changes}"

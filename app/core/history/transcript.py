@@ -70,6 +70,8 @@ class ToolCall:
     """As the agent's system calls it."""
     kind: ToolKind
     args: Mapping[str, object]
+    pipefail: bool = False
+    """Whether the shell that ran it had this option."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

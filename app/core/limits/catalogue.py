@@ -30,6 +30,7 @@ class LimitName(StrEnum):
     MAX_TOOL_CALLS_PER_TURN = "max_tool_calls_per_turn"
     MAX_REPEATED_ERRORS = "max_repeated_errors"
     MAX_REPEATED_CALLS = "max_repeated_calls"
+    MAX_UNRUNNABLE_TESTS = "max_unrunnable_tests"
     MAX_SPAWNS = "max_spawns"
     MAX_DEPTH = "max_depth"
     MAX_IDLE_DURATION = "max_idle_duration"
@@ -87,6 +88,8 @@ class LimitInfo:
     """The amount at which the agent is warned; None: at the `warning_threshold`."""
     actions: frozenset[Action] = frozenset(Action)
     """What `on_limit` may say about it."""
+    own_action: Action | None = None
+    """What happens at it unless `on_limit` names this very limit; None: what happens at all."""
 
 
 YEAR_SECONDS: Final = 365 * 24 * 3600
@@ -270,6 +273,19 @@ _ENTRIES: Final = (
         counted="equal calls with equal results in a row; rounds of cycles of two to five calls",
         not_counted="a call whose result, or workspace under test, is another than before",
         warns_at=3,
+    ),
+    LimitInfo(
+        name=LimitName.MAX_UNRUNNABLE_TESTS,
+        unit="test runs",
+        default=3,
+        least=1,
+        most=1_000,
+        trips=Trips.REPEATED,
+        why="Whoever runs what cannot run here has to repair it first, and that is progress too.",
+        counted="test runs in a row that could not run at all, each with the same error",
+        not_counted="test runs that ran, whatever their outcome; another error begins anew",
+        warns_at=2,
+        own_action=Action.WARN,
     ),
     LimitInfo(
         name=LimitName.MAX_SPAWNS,

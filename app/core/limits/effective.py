@@ -75,6 +75,7 @@ class Limits:
     max_tool_calls_per_turn: int | None = None
     max_repeated_errors: int | None = CATALOGUE[LimitName.MAX_REPEATED_ERRORS].default
     max_repeated_calls: int | None = CATALOGUE[LimitName.MAX_REPEATED_CALLS].default
+    max_unrunnable_tests: int | None = CATALOGUE[LimitName.MAX_UNRUNNABLE_TESTS].default
     max_spawns: int | None = CATALOGUE[LimitName.MAX_SPAWNS].default
     max_depth: int | None = CATALOGUE[LimitName.MAX_DEPTH].default
     max_idle_duration: int | None = CATALOGUE[LimitName.MAX_IDLE_DURATION].default
@@ -123,8 +124,9 @@ class Limits:
 
     def action(self, name: LimitName) -> Action:
         """What happens when this limit is reached below its ceiling."""
-        chosen = self.actions.get(name, self.default_action)
-        return chosen if chosen in CATALOGUE[name].actions else Action.ESCALATE
+        info = CATALOGUE[name]
+        chosen = self.actions.get(name, info.own_action or self.default_action)
+        return chosen if chosen in info.actions else Action.ESCALATE
 
     def is_at_ceiling(self, name: LimitName) -> bool:
         """Whether the maximum is the operator's ceiling: reaching it stops the agent, whatever
@@ -136,7 +138,7 @@ class Limits:
     def armed(self) -> tuple[Armed, ...]:
         """The limits that can stop this agent, in catalogue order."""
         return tuple(
-            self._armed(name, info)
+            self._armed(name, self.info(name))
             for name, info in CATALOGUE.items()
             if info.trips is not Trips.SENT
             and (self.maximum(name) is not None or name in self.ceilings)
@@ -146,6 +148,13 @@ class Limits:
         """What a limit measures: itself, but for iterations that count every test run."""
         counts_runs = name is LimitName.MAX_ITERATIONS and self.iteration_mode == TEST_RUNS
         return TEST_RUNS if counts_runs else name.value
+
+    def info(self, name: LimitName) -> LimitInfo:
+        """What a person has to know about the limit of this agent: in the unit of what it
+        measures."""
+        info = CATALOGUE[name]
+        is_itself = self.measure(name) == name
+        return info if is_itself else replace(info, unit=TEST_RUNS.replace("_", " "))
 
     def _armed(self, name: LimitName, info: LimitInfo) -> Armed:
         maximum, ceiling = self.maximum(name), self.ceilings.get(name)

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.core.limits import CATALOGUE, Action, LimitName
+from app.core.limits import Action, LimitName
 from app.core.rules.plan import ConfigProblem, RepositoryPlan, RolePlan
 from app.core.text.markdown import MOST_TEXT, cut, in_one_line
 from app.core.words.tables import in_unit
@@ -199,7 +199,7 @@ def _shown(role: RolePlan | None, limit: LimitName) -> str:
         return "–"
     limits = role.limits
     value = getattr(limits, limit)
-    parts = ["off" if value is None else f"{in_unit(limit, value)} {CATALOGUE[limit].unit}"]
+    parts = ["off" if value is None else f"{in_unit(limit, value)} {limits.info(limit).unit}"]
     is_heard = not limits.is_at_ceiling(limit)
     if is_heard and limits.action(limit) is not Action.ESCALATE:
         parts.append(f"({limits.action(limit)})")

@@ -149,7 +149,7 @@ def progress_comment(report: Report) -> str:
     parts += [
         folded("Test runs", runs_table(report.test_runs)),
         folded("Sub-agents", sub_agents_table(report.sub_agents)),
-        passed_lines(report.passed),
+        passed_lines(report.passed, report.agent.assignment.limits),
         folded("Limits", limits_table(report)),
         f"<sub>Agent `{agent.id}`, started by {agent.started_by}"
         f"{f' ({report.trigger})' if report.trigger else ''}"
@@ -228,7 +228,7 @@ def check_summary(report: Report) -> str:
     parts = [
         sentence if sentence not in check_title(report) else "",
         pause_section(report),
-        passed_lines(report.passed),
+        passed_lines(report.passed, report.agent.assignment.limits),
         limits_table(report),
         work_sentence(report),
     ]

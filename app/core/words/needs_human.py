@@ -12,7 +12,6 @@ from app.core.agents.stops import Failure, Trip
 from app.core.breaker.verdict import is_close
 from app.core.effects.calls import called_people
 from app.core.effects.wanted import escalation_marker, marker, needs_human_title
-from app.core.limits import CATALOGUE
 from app.core.rules.plan import RoleKind
 from app.core.text.markdown import (
     MOST_TEXT,
@@ -142,11 +141,7 @@ def _links(report: Report) -> str:
 def _figures(report: Report) -> Iterator[str]:
     """What has come close, and all the rest folded."""
     limits = report.agent.assignment.limits
-    near = [
-        use
-        for use in report.uses
-        if is_close(CATALOGUE[use.name], use.observed, use.maximum, limits)
-    ]
+    near = [use for use in report.uses if is_close(use.info, use.observed, use.maximum, limits)]
     rest = [use for use in report.uses if use not in near]
     yield uses_table(near) if near else ""
     yield estimate_words(report.counters)

@@ -12,7 +12,7 @@ from app.core.breaker.verdict import amount_words, money
 from app.core.budgets.ledger import Insufficient
 from app.core.commands.grammar import RAISABLE, Misread
 from app.core.commands.much import MOST_TIMES
-from app.core.limits import CATALOGUE, LimitName
+from app.core.limits import LimitInfo, Limits
 from app.core.money import usd
 from app.core.rules.plan import RoleKind
 from app.core.text.markdown import MOST_TEXT, cut, in_one_line, instant, listed, quoted
@@ -21,14 +21,14 @@ from app.core.words.tables import runs_table
 from app.testruns import Outcome
 
 
-def passed_lines(passed: Sequence[Passed]) -> str:
+def passed_lines(passed: Sequence[Passed], limits: Limits) -> str:
     """Limits that were reached and did not stop the agent, each with what it was allowed for."""
     lines = []
     for each in passed:
         why = "in `shadow`: only judged" if each.shadow else "`on_limit: warn`"
         if each.refused:
             why = "what it asked for was refused"
-        figures = amount_words(CATALOGUE[each.limit], each.observed, each.maximum)
+        figures = amount_words(limits.info(each.limit), each.observed, each.maximum)
         lines.append(f"- `{each.limit}` was reached at {figures}, and the agent went on ({why}).")
     return "\n".join(lines)
 
@@ -60,8 +60,8 @@ def wish_words(report: Report, hold: Hold) -> str:
     """What a paused agent wants, and that nothing is lost."""
     if not hold.asks:
         return "Squadron keeps session, branch and work."
-    info = CATALOGUE[hold.limit]
-    own = report.agent.assignment.limits.maximum(hold.limit)
+    limits = report.agent.assignment.limits
+    info, own = limits.info(hold.limit), limits.maximum(hold.limit)
     more = hold.amount if hold.amount is not None else own
     return (
         f"**The agent asks for {worth(info, more or 0)} more.** Squadron keeps session, branch and"
@@ -75,7 +75,7 @@ def progress_lines(report: Report) -> str:
     since = "the work began"
     if progress.grant is not None:
         grant = progress.grant
-        to = worth(CATALOGUE[grant.limit], grant.maximum)
+        to = worth(report.agent.assignment.limits.info(grant.limit), grant.maximum)
         since = f"{grant.by} granted {to} (`{grant.limit}`)"
     lines = [f"Since {since}:", ""]
     lines.append(f"- Changes on the branch: {diff_words(progress.diff, progress.diff_before)}.")
@@ -103,7 +103,7 @@ def _diff_figures(diff: DiffSize) -> str:
 def ways_on(report: Report, hold: Hold, deadline: str, where: str = "here") -> str:
     """The one line to let a paused agent go on, as it is typed, and what else may be typed.
     `where`: the thread for it, seen from where the words stand."""
-    agent, info = report.agent, CATALOGUE[hold.limit]
+    agent, info = report.agent, report.agent.assignment.limits.info(hold.limit)
     limits, role = agent.assignment.limits, agent.id.role
     room = left_to_grant(limits, report.counters, hold.limit)
     if room is not None and room <= 0:
@@ -155,7 +155,7 @@ def _more_of_it(agent: Agent) -> tuple[str, str] | None:
     if agent.trip is None or agent.trip.limit not in RAISABLE:
         return None
     name, limits = agent.trip.limit, agent.assignment.limits
-    info, own = CATALOGUE[name], limits.maximum(name) or 0
+    info, own = limits.info(name), limits.maximum(name) or 0
     more = min(own, min(info.most, limits.ceilings.get(name, info.most)) - own)
     return (f"{name} {typed(info, more)}", worth(info, more)) if more > 0 else None
 
@@ -236,11 +236,10 @@ def closed_words(issues: Sequence[int]) -> str:
     return f"{listed([f'#{number}' for number in issues])} {are} closed"
 
 
-def asks_back_words(limit: LimitName, amount: float, own: float) -> str:
+def asks_back_words(info: LimitInfo, amount: float, own: float) -> str:
     """A raise by so much that it may be a slip of the finger; said once."""
-    info = CATALOGUE[limit]
     return (
-        f"{worth(info, amount)} is more than {MOST_TIMES} times the agent's `{limit}` of"
+        f"{worth(info, amount)} is more than {MOST_TIMES} times the agent's `{info.name}` of"
         f" {worth(info, own)}. If it is meant, write the same line once more, in a new comment."
         " Nothing was changed."
     )
@@ -283,7 +282,7 @@ def unfunded_words(short: Insufficient) -> str:
 
 def capped_words(given: Grant) -> str:
     """Less was granted than was asked for."""
-    info = CATALOGUE[given.limit]
+    info = given.info
     return (
         f"Squadron raised `{given.limit}` by {worth(info, given.amount)} only, to"
         f" {worth(info, given.maximum)}: that is its ceiling."
@@ -297,7 +296,7 @@ def raised_words(by: str, grants: Sequence[Grant], note: str) -> str:
 
 
 def _raise_words(given: Grant) -> str:
-    info = CATALOGUE[given.limit]
+    info = given.info
     if not given.amount:
         return f"granted {worth(info, given.maximum)} once more (`{given.limit}`)"
     more, maximum = worth(info, given.amount), worth(info, given.maximum)

@@ -13,9 +13,9 @@ from app.core.agents.agent import Agent, Task
 from app.core.agents.events import SpokenTo, Verified, Woken
 from app.core.agents.stops import StopReason
 from app.core.breaker.raises import worth
-from app.core.breaker.verdict import LimitUse, amount_words
+from app.core.breaker.verdict import LimitUse
 from app.core.github.patch import FilePatch, listed
-from app.core.limits import CATALOGUE, Limits
+from app.core.limits import Limits
 from app.core.rules.plan import RoleKind
 from app.core.rules.protected import SHOWN
 from app.core.text import visible
@@ -292,8 +292,8 @@ def told(uses: Iterable[LimitUse], limits: Limits) -> list[LimitUse]:
 def budget(uses: Iterable[LimitUse], done: str = "report_complete") -> str:
     """The effective limits, and what is left of each."""
     lines = "\n".join(
-        f"- {use.name}: {amount_words(CATALOGUE[use.name], use.observed, use.maximum)} used,"
-        f" {worth(CATALOGUE[use.name], max(use.maximum - use.observed, 0))} left"
+        f"- {use.name}: {use.words} used,"
+        f" {worth(use.info, max(use.maximum - use.observed, 0))} left"
         for use in uses
     )
     return (

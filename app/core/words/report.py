@@ -1,7 +1,7 @@
 """One view of an agent for people: everything that comment, check, issue and pages show."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -171,9 +171,10 @@ def report(
     kept = [event for event in log if isinstance(event, Kept)]
     slept = [event for event in log if isinstance(event, Slept)]
     created = [event for event in log if isinstance(event, Created)]
+    stop = agent.trip or counters.hold  # an ask that was refused is in no counter
     uses = tuple(
-        LimitUse(use.name, agent.trip.observed, use.maximum)
-        if agent.trip is not None and use.name == agent.trip.limit
+        replace(use, observed=stop.observed)
+        if stop is not None and stop.observed is not None and use.name == stop.limit
         else use
         for use in usage(counters, agent.assignment.limits, at)
     )

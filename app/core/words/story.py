@@ -31,8 +31,8 @@ from app.core.agents.events import (
     Warned,
 )
 from app.core.agents.lifecycle import State
-from app.core.breaker.verdict import LimitUse, amount_words, figure, money
-from app.core.limits import CATALOGUE, LimitName
+from app.core.breaker.verdict import LimitUse, figure, money
+from app.core.limits import LimitName
 from app.core.money import usd
 from app.core.text.markdown import cut
 from app.core.words.refusals import held_words
@@ -370,7 +370,7 @@ def _state_words(agent: Agent) -> str:
 
 
 def _use_words(use: LimitUse) -> str:
-    return amount_words(CATALOGUE[use.name], use.observed, use.maximum)
+    return use.words
 
 
 def _outcome_words(run: TestRun) -> str:

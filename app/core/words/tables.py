@@ -23,7 +23,7 @@ def uses_table(uses: Sequence[LimitUse]) -> str:
     """Observed and maximum of these limits; empty: there are none."""
     rows = "\n".join(
         f"| `{use.name}` | {in_unit(use.name, use.observed)} | {in_unit(use.name, use.maximum)} |"
-        f" {CATALOGUE[use.name].unit} |"
+        f" {use.info.unit} |"
         for use in uses
     )
     return f"| limit | used | maximum | unit |\n| --- | ---: | ---: | --- |\n{rows}" if rows else ""

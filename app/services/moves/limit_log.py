@@ -16,9 +16,8 @@ def tell(agent: Agent, counters: Counters, event: AgentEvent) -> None:
     match event:
         case Warned(limit=limit, observed=observed, maximum=maximum):
             _line("AGENT_WARNING", agent, counters, limit, observed, maximum, how="close")
-        case Passed(limit=limit, observed=observed, maximum=maximum, shadow=shadow):
-            how = "shadow" if shadow else "warn"
-            _line("AGENT_WARNING", agent, counters, limit, observed, maximum, how=how)
+        case Passed(limit=limit, observed=observed, maximum=maximum):
+            _line("AGENT_WARNING", agent, counters, limit, observed, maximum, how=event.how)
         case Held(hold=hold):
             how = "request_increase" if hold.asks else "pause"
             _line("AGENT_PAUSED", agent, counters, hold.limit, hold.observed, hold.maximum, how=how)

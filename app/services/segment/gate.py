@@ -92,6 +92,17 @@ class _Read:
     """It may change files before its tests run."""
     may_restore: bool
     """And may change them back."""
+    text: str
+    """The command as the shell reads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shell:
+    """What a call of a shell asks for; of any other tool, nothing."""
+
+    suite: SuiteAsked | None = None
+    waits: bool = False
+    text: str | None = None
 
 
 class Superseded(Exception):
@@ -256,20 +267,21 @@ class BreakerGate:
         return replace(verdict, answer=answer, reason=reason)
 
     async def _judged(self, call: ToolCall) -> Verdict:
-        asked, waits = await self._shell_asked(call)
+        shell = await self._shell_asked(call)
         ask = ToolAsked(
             at=self._clock.now(),
             call=call.id,
             tool=self.redact(call.tool, 100),
             what=self._in_short(call.args),
-            suite=asked,
+            suite=shell.suite,
             kind=call.kind,
-            key=call_key(call.tool, call.args),
+            key=call_key(call.tool, call.args, shell.text),
             spawns=call.spawns,
         )
         verdict = await self._ask_or_deny(ask)
         if verdict.allowed:
-            self._running[call.id] = _Running(asked.suite if asked else None, waits, call.spawns)
+            suite = None if shell.suite is None else shell.suite.suite
+            self._running[call.id] = _Running(suite, shell.waits, call.spawns)
             self._runs_nothing.clear()
         return verdict
 
@@ -493,33 +505,36 @@ class BreakerGate:
             raise Superseded(str(self._agent.id))
         self._next_seq += len(events)
 
-    async def _shell_asked(self, call: ToolCall) -> tuple[SuiteAsked | None, bool]:
+    async def _shell_asked(self, call: ToolCall) -> _Shell:
         """What a shell call asks of the tests, and whether it only waits."""
         command = call.args.get("command")
         if call.tool not in SHELL_TOOLS or not isinstance(command, str):
-            return None, False
-        read = await asyncio.to_thread(self._read, command)
+            return _Shell()
+        read = await asyncio.to_thread(self._read, command, call.pipefail)
         if read.suite is None:
-            return None, read.waits
+            return _Shell(None, read.waits, read.text)
         asked = SuiteAsked(
             suite=read.suite,
             fingerprint=await self._fingerprint(),
             may_change=read.may_change,
             may_restore=read.may_restore,
         )
-        return asked, False
+        return _Shell(asked, waits=False, text=read.text)
 
-    def _read(self, command: str) -> _Read:
+    def _read(self, command: str, pipefail: bool) -> _Read:
         """Takes its time with what an agent has made long or odd: nobody waits for it."""
-        line, rules = self._parse(command), self._agent.assignment.suites
+        line, rules = self._parse(command, pipefail=pipefail), self._agent.assignment.suites
         suite = suite_of(line, rules, str(self._directory or ""))
         if suite is None:
-            return _Read(None, waits=is_waiting(line), may_change=False, may_restore=False)
+            return _Read(
+                None, is_waiting(line), may_change=False, may_restore=False, text=line.text
+            )
         return _Read(
             suite,
             waits=False,
             may_change=may_change(line, rules),
             may_restore=may_restore(line, rules),
+            text=line.text,
         )
 
     async def _fingerprint(self) -> str:

@@ -19,8 +19,8 @@ from app.core.agents.events import ClosingTool, Held, Reported
 from app.core.agents.stops import Cause, Hold, Layer
 from app.core.breaker.clocks import seconds_left
 from app.core.breaker.raises import left_to_grant
-from app.core.breaker.verdict import LimitUse, amount_words, usage
-from app.core.limits import CATALOGUE, LimitName
+from app.core.breaker.verdict import LimitUse, usage
+from app.core.limits import LimitName
 from app.core.rules.outages import ProviderFailure
 from app.core.steering.github_away import GitHubAway
 from app.core.words import prompts
@@ -281,14 +281,13 @@ class Stretch:
         """The agent asks early: it pauses as if the limit had been reached."""
         used = {use.name: use for use in self._uses()}
         use = used[asked.limit]
-        figures = amount_words(CATALOGUE[asked.limit], use.observed, use.maximum)
         return Hold(
             limit=asked.limit,
             observed=use.observed,
             maximum=use.maximum,
             layer=Layer.HOOK,
             at=now,
-            reason=f"The agent asks for more of {asked.limit}: it used {figures}.",
+            reason=f"The agent asks for more of {asked.limit}: it used {use.words}.",
             asks=True,
             amount=asked.amount,
             claim=asked.evidence[:MOST_CLAIM_CHARACTERS],

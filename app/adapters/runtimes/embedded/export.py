@@ -22,6 +22,7 @@ from pydantic_ai.messages import (
 
 from app.adapters.runtimes.embedded.conversation import FILE_NAME, saved_messages
 from app.adapters.runtimes.embedded.tools import kind_of
+from app.core.agents.events import ToolKind
 
 Line = dict[str, object]
 
@@ -87,14 +88,16 @@ def _call(part: ToolCallPart, at: str) -> Line:
         args: dict[str, object] = part.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
         args = {"malformed": str(part.args)}
-    return {
+    kind = kind_of(part.tool_name)
+    line: Line = {
         "type": "tool_call",
         "at": at,
         "id": part.tool_call_id,
         "tool": part.tool_name,
-        "kind": kind_of(part.tool_name).value,
+        "kind": kind.value,
         "args": args,
     }
+    return {**line, "pipefail": True} if kind is ToolKind.SHELL else line
 
 
 def _result(part: ToolReturnPart, at: str) -> Line:

@@ -135,12 +135,14 @@ class Toolbox:
     def asked(self, call: ToolCallPart) -> ToolCall:
         """The call as the gate is asked about it."""
         name = call.tool_name
+        kind = kind_of(name) if name in self._working else ToolKind.OTHER
         return ToolCall(
             call.tool_call_id,
             name,
             call.args_as_dict(),
-            kind=kind_of(name) if name in self._working else ToolKind.OTHER,
+            kind=kind,
             spawns=self._spawns(call),
+            pipefail=kind is ToolKind.SHELL,
         )
 
     async def run(self, call: ToolCallPart) -> ToolResult:
