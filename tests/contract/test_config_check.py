@@ -77,6 +77,8 @@ def test_json_has_exactly_the_documented_shape(squadron: Path) -> None:
     )
     settings = ["warning_threshold", "summary_wait", "running_tool_wait", "max_review_wait"]
     assert list(pm["limits"]) == [*LimitName, *settings]
+    warns = pm["limits"]["max_unrunnable_tests"]
+    assert warns.pop("on_limit") == "warn", "by itself; what escalates says nothing of it"
     assert {frozenset(shown) for shown in pm["limits"].values()} == {
         frozenset({"value", "layer", "capped_by"})
     }

@@ -137,6 +137,13 @@ CASES = (
         5,
         lambda hook: hook.uses("bash", WENT_WELL, command="ls"),
     ),
+    Case(
+        LimitName.MAX_UNRUNNABLE_TESTS,
+        3,
+        3,
+        Hook.tries_in_vain,
+        more={"actions": {LimitName.MAX_UNRUNNABLE_TESTS: Action.ESCALATE}},
+    ),
     Case(LimitName.MAX_SPAWNS, 3, 3, Hook.delegates),
     Case(LimitName.MAX_REVIEW_ROUNDS, 5, 5, Hook.is_reviewed),
     Case(LimitName.MAX_IDLE_DURATION, 900, 10, waits_silently, first_prompt, trips_without=True),

@@ -31,7 +31,7 @@ from app.core.agents.lifecycle import Signal
 from app.core.agents.stops import Layer
 from app.core.breaker.clocks import overdue
 from app.core.breaker.verdict import Answer, Verdict
-from app.core.limits import CATALOGUE, LimitName, Trips
+from app.core.limits import CATALOGUE, Action, LimitName, Trips
 from app.ports import ToolResult
 from tests.contract.store_support import World, later
 from tests.contract.test_hook_crowds import CROWDS, asks_to_plan
@@ -96,6 +96,7 @@ REACHED = (
     # of an outcome: the same once more, when it has come N times
     Reached(LimitName.MAX_REPEATED_ERRORS, 3, 3, fails, (fails,)),
     Reached(LimitName.MAX_REPEATED_CALLS, 5, 5, repeats, (repeats,)),
+    Reached(LimitName.MAX_UNRUNNABLE_TESTS, 3, 3, Hook.tries_in_vain, (Hook.tries_in_vain,)),
     # of rounds: the prompt that begins one more
     Reached(LimitName.MAX_REVIEW_ROUNDS, 5, 5, Hook.is_reviewed, (Hook.is_reviewed,)),
 )
@@ -117,7 +118,8 @@ async def test_of_a_crowd_at_a_limit_that_is_reached_one_halts_and_none_is_allow
 ) -> None:
     """Exactly: the maximum was used to the last bit, and of all that is asked then, in the same
     instant, nothing happens; one ask is the one that trips, and the log says so once."""
-    hook = await start(only(**{reached.name.value: reached.maximum}))
+    stops = {reached.name: Action.ESCALATE}
+    hook = await start(only(**{reached.name.value: reached.maximum}, actions=stops))
     for _ in range(reached.steps):
         assert (await reached.use(hook)).allowed
     before = await hook.log()

@@ -135,6 +135,10 @@ class Hook:
         """A test run."""
         return await self.uses("bash", result, command="pytest")
 
+    async def tries_in_vain(self) -> Verdict:
+        """A test run that cannot run here."""
+        return await self.tries(ToolResult(False, 127, "bash: pytest: command not found"))
+
     async def asks_tests(self) -> Verdict:
         """A test run is asked for, and goes on running."""
         return await self.asks("bash", command="pytest")
