@@ -54,7 +54,7 @@ def test_a_bug_is_fixed_handed_over_and_merged(team: Squad) -> None:
     assert [len(one["parents"]) for one in oldest_first] == [0, 1], "that commit is gone"
     assert oldest_first[1]["commit"]["message"] == "Multiply the sides"
     assert oldest_first[1]["commit"]["author"]["name"] == "squadron-box[bot]"
-    [superseded] = team.checks(task, begun)
+    [superseded] = team.until_settled(task, begun)
     assert superseded["conclusion"] == "neutral"
     assert superseded["output"]["title"] == "Superseded"
 
@@ -232,8 +232,7 @@ def test_changes_requested_by_a_trusted_reviewer_wake_the_agent(team: Squad) -> 
     assert again.pull_request == agent.pull_request and again.sha != agent.sha
     words = [message.text for message in team.prompts(task)[-1].conversation.messages]
     assert any("Longer, please." in text for text in words)
-    team.settle()
-    left = [one["conclusion"] for one in team.checks(task, agent.sha)]
+    left = [run["conclusion"] for run in team.until_settled(task, agent.sha)]
     assert left == ["neutral", "neutral"], "nothing on the old head is left open"
 
 

@@ -192,6 +192,16 @@ class Squad(People):
             ref = agents[-1].sha  # the branch of merged work is deleted
         return self.github.checks(task.repository, ref or task.branch, task.role)
 
+    def until_settled(self, task: Task, older_head: str | None) -> list[Any]:
+        """The check runs on an older head, newest first, once none of them is open: they are
+        settled after the run on the new head has its conclusion."""
+
+        def look() -> list[Any]:
+            runs = self.checks(task, older_head)
+            return runs if all(run["conclusion"] for run in runs) else []
+
+        return until(look, f"no run on {older_head} is left open", failing=self.check_alive)
+
     def until_check(self, task: Task, *conclusions: str) -> list[Any]:
         """The check runs on the head of the branch, once the newest says one of these: that one
         counts."""
