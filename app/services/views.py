@@ -7,8 +7,9 @@ from typing import Final
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.counters import Counters
-from app.core.agents.events import Decided, Known, Passed, Raised, Warned
+from app.core.agents.events import Decided, Known, Noticed, Passed, Raised, Warned
 from app.core.agents.evidence import Evidence
+from app.core.agents.signs import sign_words
 from app.core.agents.stops import Failure, Hold, Trip
 from app.core.breaker.verdict import amount_words
 from app.core.github.hints import dig
@@ -196,6 +197,7 @@ def explanation_json(
         "warnings": [
             _warning_json(warning, report.agent.assignment.limits) for warning in report.warnings
         ],
+        "signs": [_sign_json(noticed) for noticed in report.noticed],
         "passed": [_passed_json(passed) for passed in report.passed],
         "hold": _hold_json(report.hold) if report.hold else None,
         "raises": [_raise_json(raised) for raised in report.raises],
@@ -245,6 +247,14 @@ def _warning_json(warning: Warned, limits: Limits) -> Json:
             f"{warning.limit} at"
             f" {amount_words(limits.info(warning.limit), warning.observed, warning.maximum)}."
         ),
+    }
+
+
+def _sign_json(noticed: Noticed) -> Json:
+    return {
+        "sign": noticed.sign.value,
+        "at": instant(noticed.at),
+        "reason": sign_words(noticed.sign),
     }
 
 

@@ -19,6 +19,7 @@ from app.core.agents.events import (
     Slept,
     ToolAsked,
     ToolDenied,
+    ToolKind,
     Tripped,
     TurnAsked,
     Waits,
@@ -29,7 +30,7 @@ from app.core.agents.stops import Layer
 from app.core.breaker.clocks import overdue
 from app.core.breaker.verdict import Answer, Verdict, usage
 from app.core.limits import CATALOGUE, Action, LimitName, Limits, Trips
-from app.ports import ToolResult
+from app.ports import ToolCall, ToolResult
 from tests.contract.store_support import World, later
 from tests.core.strategies import only
 from tests.support.hook import (
@@ -331,6 +332,20 @@ async def test_what_was_under_way_when_the_process_died_is_counted_and_has_not_p
     assert counters.tests.red, "a run that was cut off is as good as red"
     assert (await hook.calls_model()).allowed
     assert (await hook.calls_model()).limit == LimitName.MAX_MODEL_CALLS
+
+
+@pytest.mark.parametrize("pipefail", [True, False])
+async def test_whose_status_that_of_a_pipe_is_depends_on_the_shell(
+    start: Start, pipefail: bool
+) -> None:
+    """The shells of the CLIs end `tests | tail` as `tail` ends; ours as the tests do."""
+    hook = await start(only(max_iterations=5))
+    await first_red(hook)
+    args = {"command": "pytest | tail -n 1"}
+    call = ToolCall("pipe", "bash", args, ToolKind.SHELL, pipefail=pipefail)
+    assert (await hook.gate.before_tool(call)).allowed
+    await hook.gate.after_tool(call, ToolResult(ok=True, exit_code=0, output="done"))
+    assert bool(hook.gate.counters.tests.red) is not pipefail
 
 
 async def test_what_a_human_has_raised_survives_the_process(start: Start) -> None:

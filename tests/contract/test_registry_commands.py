@@ -67,6 +67,7 @@ def test_explain_tells_the_story_of_a_stop(tmp_path: Path) -> None:
         assert line in told.stdout.splitlines(), told.stdout
     shown = json.loads(squadron("explain", str(agent), "--json").stdout)
     assert {"agent", "events", "warnings", "iterations", "effects"} <= shown.keys()
+    assert shown["signs"] == []
     assert shown["agent"]["trip"]["observed"] == 5
     assert (shown["decision"], shown["stays"]) == (None, []), "its own segment ended it"
     assert shown["effects"] == [

@@ -16,6 +16,7 @@ from app.core.agents.events import (
     AgentEvent,
     Finished,
     ModelCalled,
+    Noticed,
     Passed,
     Ticked,
     ToolAsked,
@@ -23,6 +24,7 @@ from app.core.agents.events import (
     Warned,
 )
 from app.core.agents.lifecycle import Signal
+from app.core.agents.signs import Sign
 from app.core.limits import LimitName
 from tests.contract.store_support import NOON, World, a_new_agent, later
 from tests.contract.test_store_codec import KINDS, values
@@ -171,11 +173,13 @@ async def test_an_append_waits_for_a_move_that_is_about_to_commit(world: World) 
 
 
 async def test_warnings_of_an_hour_are_counted_by_role(world: World) -> None:
-    """Close to a limit or past one that only warns; of the living, and of who has just ended."""
+    """Close to a limit, past one that only warns, or of a sign; of the living, and of who has just
+    ended."""
     close = Warned(at=later(100), limit=LimitName.MAX_TURNS, observed=4, maximum=5)
     past = Passed(at=later(101), limit=LimitName.MAX_TURNS, observed=5, maximum=5, shadow=False)
     earlier = replace(close, at=later(99))
-    told: list[list[AgentEvent]] = [[earlier, close, TURN, past], [close], [earlier]]
+    sign = Noticed(at=later(101), sign=Sign.FAILING)
+    told: list[list[AgentEvent]] = [[earlier, close, TURN, past, sign], [close], [earlier]]
     for issue, events in enumerate(told, 1):
         agent = await world.an_active(issue)
         assert await world.store.append(agent.id, 0, 3, events)
@@ -187,6 +191,6 @@ async def test_warnings_of_an_hour_are_counted_by_role(world: World) -> None:
     assert await begin(world.store, planner.id, 0, "worker-1", later(1))
     assert await world.store.append(planner.id, 0, 3, [past])
     await world.an_active(5)  # whom nothing has warned
-    assert await world.store.warnings(later(100)) == {"bug-fix": 3, "planner": 1}
-    assert await world.store.warnings(later(101)) == {"bug-fix": 1, "planner": 1}
+    assert await world.store.warnings(later(100)) == {"bug-fix": 4, "planner": 1}
+    assert await world.store.warnings(later(101)) == {"bug-fix": 2, "planner": 1}
     assert await world.store.warnings(later(103)) == {}

@@ -348,9 +348,9 @@ def begun(limits: Limits = NO_LIMITS) -> Life:
     return life
 
 
-def answers(life: Life) -> list[Answer]:
-    """All verdicts of a life in order, in short."""
-    return [decision.verdict.answer for _, decision in life.decisions]
+def no_limit_speaks(verdict: Verdict) -> bool:
+    """The call may happen; a sign that the agent gets nowhere (`test_signs`) may be told."""
+    return verdict.allowed and verdict.limit is None
 
 
 def halted(verdict: Verdict, limit: str, observed: float, maximum: float) -> bool:

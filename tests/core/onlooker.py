@@ -17,6 +17,7 @@ from app.core.agents.events import (
     HeldUp,
     ModelAsked,
     ModelCalled,
+    Noticed,
     Phase,
     Raised,
     Returned,
@@ -35,6 +36,7 @@ from app.core.agents.events import (
     Waits,
     Woken,
 )
+from app.core.agents.signs import Sign
 from app.core.limits import LimitName, Limits
 from app.testruns import Outcome, Suite
 from tests.core.strategies import WIDER_OR_SAME
@@ -369,6 +371,27 @@ def _running(log: Log) -> list[ToolAsked]:
         elif isinstance(each, ToolEnded):
             running.pop(each.call, None)
     return list(running.values())
+
+
+def untold_signs(log: Log) -> list[Sign]:
+    """Of what is shown now, that which the agent was not told of since it began to show."""
+    untold = []
+    for sign in _shown(log):
+        told = [n for n, each in enumerate(log) if isinstance(each, Noticed) and each.sign is sign]
+        since = range(told[-1] if told else 0, len(log) + 1)
+        if not told or not all(sign in _shown(log[:n]) for n in since):
+            untold.append(sign)
+    return untold
+
+
+def _shown(log: Log) -> list[Sign]:
+    human_spoke = _human_spoke(log)
+    asked = [(n, each) for n, each in enumerate(log) if isinstance(each, ToolAsked)]
+    last = [(n, each) for n, each in asked if n >= human_spoke][-8:]
+    known = [any(each.key == one.key for m, one in asked if m < n) for n, each in last if each.key]
+    ends = [each for each in log[human_spoke:] if isinstance(each, ToolEnded) and not each.cut_off]
+    shown = [Sign.NOTHING_NEW] if len(known) == 8 and all(known) else []
+    return [*shown, *([Sign.FAILING] if sum(not each.ok for each in ends[-6:]) >= 5 else [])]
 
 
 # --- fix cycles -------------------------------------------------------------------------------

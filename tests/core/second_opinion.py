@@ -33,6 +33,7 @@ from tests.core.onlooker import (
     amount,
     exact,
     if_all_ends_the_same,
+    untold_signs,
 )
 
 WARNS_AT = {LimitName.MAX_REPEATED_CALLS: 3, LimitName.MAX_UNRUNNABLE_TESTS: 2}
@@ -70,7 +71,10 @@ def predicted(limits: Limits, log: Log, ask: Ask) -> Prediction:
         return Answer.DENY, None, None, None
     told = [name for name in JUDGED if name not in limits.shadow]
     close = [found for name in told if (found := _close(name, limits, log, ask)) is not None]
-    return (Answer.WARN, *close[0]) if close else (Answer.ALLOW, None, None, None)
+    if close:
+        return Answer.WARN, *close[0]
+    is_told = isinstance(ask, ToolAsked) and untold_signs([*log, ask])
+    return Answer.WARN if is_told else Answer.ALLOW, None, None, None
 
 
 def _none_allowed(limits: Limits, log: Log, ask: Ask) -> LimitName | None:

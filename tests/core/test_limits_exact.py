@@ -366,8 +366,8 @@ def test_each_count_warns_when_the_threshold_is_reached(name: LimitName) -> None
     use = COUNTED[name]
     if name is LimitName.MAX_ITERATIONS:
         cycles(life)
-    said = [use(life).answer for _ in range(10)]
-    assert said == [Answer.ALLOW] * 7 + [Answer.WARN] + [Answer.ALLOW] * 2
+    said = [use(life).limit for _ in range(10)]
+    assert said == [None] * 7 + [name] + [None] * 2
     assert [event.observed for event in life.log if isinstance(event, Warned)] == [8]
 
 

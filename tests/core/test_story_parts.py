@@ -12,6 +12,7 @@ from app.core.agents.events import (
     Held,
     HostRefused,
     Kept,
+    Noticed,
     Passed,
     Raised,
     SetUp,
@@ -22,6 +23,7 @@ from app.core.agents.events import (
     Warned,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.signs import Sign
 from app.core.agents.stops import Cause, Failure, Hold, Layer, Trip
 from app.core.limits import Action, LimitName, Limits
 from app.core.words.report import report
@@ -120,6 +122,8 @@ def test_each_limit_has_its_own_course() -> None:
         Warned(at=at, limit=CALLS, observed=4, maximum=5),
         Passed(at=at, limit=CALLS, observed=5, maximum=5, shadow=True),
         Passed(at=at, limit=TURNS, observed=3, maximum=4, shadow=False),
+        Passed(at=at, limit=TURNS, observed=0, maximum=0, shadow=False, refused=True),
+        Noticed(at=at, sign=Sign.NOTHING_NEW),
         Held(at=at, hold=hold),
         Raised(at=at, limit=TURNS, amount=2, maximum=6, by="mona"),
         Tripped(at=at, trip=stopped(CALLS)),
@@ -129,8 +133,10 @@ def test_each_limit_has_its_own_course() -> None:
     assert part(told(life), "Limits (used of maximum)") == [
         "  max_tool_calls             0 of 5 tool calls: warned at 4 (09:00:00), passed at 5"
         " (09:00:00; only judged, in shadow), stopped at 1 (09:00:00)",
-        "  max_turns                  0 of 6 turns: passed at 3 (09:00:00; only warns), paused at 4"
-        " (09:00:00), raised by 2 to 6 by mona (09:00:00)",
+        "  max_turns                  0 of 6 turns: passed at 3 (09:00:00; only warns), passed at 0"
+        " (09:00:00; what it asked for was refused), paused at 4 (09:00:00), raised by 2 to 6 by"
+        " mona (09:00:00)",
+        "  told at 09:00:00: nothing new",
         "  not used: max_active_duration, max_sleep_duration",
     ]
 

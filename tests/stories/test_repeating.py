@@ -3,8 +3,9 @@
 import pytest
 
 from app.core.agents.agent import AgentId
-from app.core.agents.events import ToolAsked
+from app.core.agents.events import Noticed, ToolAsked
 from app.core.agents.lifecycle import State
+from app.core.agents.signs import Sign
 from app.scripted.script import Answer, Call
 from tests.support.people import REPOSITORY, repository
 from tests.support.steps import completes, runs
@@ -81,3 +82,19 @@ def test_where_every_test_run_counts_people_read_of_test_runs() -> None:
         said = "\n".join([*squad.comments(task), *bodies])
         assert "| `max_iterations` | 2 | 2 | test runs |" in said
         assert "fix cycle" not in said
+
+
+def test_whoever_does_nothing_new_is_told_so_and_works_on() -> None:
+    """Each call says something else, so no limit on rows sees them."""
+    with story({REPOSITORY: repository({"fixer": {"tests": "none"}})}) as squad:
+        again = [runs("date +%N%s%N"), runs("date +%N%N%s")] * 5
+        task = squad.give("fixer", "Look", *again, completes("Seen."))
+        squad.settle()
+        agent = squad.agent(task)
+        assert agent.state is State.COMPLETED
+        told = [event for event in squad.log(agent.id) if isinstance(event, Noticed)]
+        assert [event.sign for event in told] == [Sign.NOTHING_NEW]
+        assert squad.was_told(task, "each of your last 8 calls was made before")
+    lines = [vars(line) for line in squad.timeline.records if line.msg == "AGENT_WARNING"]
+    told_of = [(line["agent"], line["limit"], line["how"]) for line in lines]
+    assert told_of == [(str(agent.id), "nothing_new", "sign")]

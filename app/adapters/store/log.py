@@ -11,7 +11,7 @@ from app.adapters.store import costs
 from app.adapters.store.codec import decode_event, encode_event
 from app.adapters.store.tables import AGENTS, EVENTS
 from app.core.agents.agent import AgentId
-from app.core.agents.events import AgentEvent, ModelCalled, Passed, Warned
+from app.core.agents.events import AgentEvent, ModelCalled, Noticed, Passed, Warned
 from app.core.agents.lifecycle import LIVE, State
 
 
@@ -123,7 +123,7 @@ def warnings(connection: sa.Connection, since: datetime) -> Mapping[str, int]:
     return {row.role: row.times for row in found}
 
 
-_WARNINGS: Final = (Warned.__name__, Passed.__name__)
+_WARNINGS: Final = (Warned.__name__, Passed.__name__, Noticed.__name__)
 _NO_TOKENS: Final = Tokens(0, 0)
 _AGENTS: Final = AGENTS.c.id.in_(sa.bindparam("agents", expanding=True))
 _RUNNING: Final = (

@@ -29,6 +29,7 @@ from app.core.agents.events import (
     LostAccess,
     ModelAsked,
     ModelCalled,
+    Noticed,
     Passed,
     Phase,
     Proposed,
@@ -60,6 +61,7 @@ from app.core.agents.events import (
     Woken,
 )
 from app.core.agents.loops import Loops
+from app.core.agents.signs import Signs
 from app.core.agents.stops import Hold, StopReason, Trip
 from app.core.limits import CATALOGUE, TEST_RUNS, Action, LimitName, Limits
 from app.core.money import added_usd, usd
@@ -178,6 +180,7 @@ class Counters(NamedTuple):
     """Start of the present sleep for a blocker or an answer, or of the pause; else None."""
     tests: SuiteState = SuiteState()
     loops: Loops = Loops()
+    signs: Signs = Signs()
     raised: Mapping[LimitName, float] = _NOTHING
     """What humans have added to the limits."""
     warned: frozenset[LimitName] = frozenset()
@@ -343,6 +346,8 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
                 hold=None,
                 has_feedback=counters.has_feedback or bool(feedback),
             )
+        case Noticed(sign=sign):
+            return counters._replace(signs=counters.signs.tell(sign))
         case Warned(limit=limit):
             return counters._replace(warned=counters.warned | {limit})
         case Passed(limit=limit):
@@ -386,6 +391,7 @@ _NOT_OF_THE_SESSION: Final = (
     Ticked,
     Warned,
     Passed,
+    Noticed,
     Held,
     Raised,
     HostRefused,
@@ -436,6 +442,7 @@ def _tool_asked(counters: Counters, asked: ToolAsked) -> Counters:
         calls_since_text=counters.calls_since_text + 1,
         calls_in_turn=counters.calls_in_turn + 1,
         loops=counters.loops.asked(asked.call, _key(asked), asked.tool, asked.kind),
+        signs=counters.signs.asked(asked.key),
     )
     if asked.spawns:
         counted = counted._replace(
@@ -463,7 +470,8 @@ def _tool_ended(counters: Counters, ended: ToolEnded) -> Counters:
             loops=counters.loops.cut_off(ended.call), tests=_cut_off(counters.tests, ended.call)
         )
     loops = counters.loops.ended(ended.call, ended.result, ended.error, changed=ended.changed)
-    return _suite_ended(counters._replace(loops=loops), ended)
+    signs = counters.signs.ended(ended.ok)
+    return _suite_ended(counters._replace(loops=loops, signs=signs), ended)
 
 
 def _model_called(counters: Counters, called: ModelCalled) -> Counters:
@@ -526,6 +534,7 @@ def _heard_news(counters: Counters) -> Counters:
     """A human's word and a closed blocker are news: what went round in circles starts anew."""
     return counters._replace(
         loops=Loops(open=counters.loops.open),
+        signs=counters.signs.heard(),
         tests=counters.tests._replace(unrunnable=0, error="", unrunnable_asked=0),
     )
 

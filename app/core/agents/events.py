@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from app.core.agents.signs import Sign
 from app.core.agents.stops import Failure, Hold, StopReason, Trip
 from app.core.limits import LimitName
 from app.testruns import Outcome, Suite, Tally
@@ -281,6 +282,14 @@ class Passed:
     def how(self) -> str:
         """Why the agent went on: `shadow`, `refused` or `warn`."""
         return "shadow" if self.shadow else "refused" if self.refused else "warn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noticed:
+    """The agent was told of a sign that it gets nowhere."""
+
+    at: datetime
+    sign: Sign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -630,6 +639,7 @@ AgentEvent = (
     | Ticked
     | Warned
     | Passed
+    | Noticed
     | Held
     | Raised
     | Spawned

@@ -16,6 +16,7 @@ from app.core.agents.events import (
     Ask,
     Held,
     ModelAsked,
+    Noticed,
     Passed,
     SentBack,
     Ticked,
@@ -25,6 +26,7 @@ from app.core.agents.events import (
     Warned,
     stopped_for_good,
 )
+from app.core.agents.signs import sign_words
 from app.core.agents.stops import Failure, Hold, Layer, StopReason, Trip
 from app.core.breaker.answers import COUNTED_PHASES
 from app.core.breaker.no_level import SPAWN_LIMITS, forbidding, no_level_words
@@ -142,15 +144,22 @@ def decide(counters: Counters, ask: Ask, limits: Limits, layer: Layer = Layer.HO
         return _refused(counters, ask, Verdict(Answer.DENY, _SET_ASIDE_WORDS))
     if isinstance(ask, ToolAsked) and _runs_often_enough(would_be, limits):
         return _refused(counters, ask, Verdict(Answer.DENY, _RUNS_WORDS))
-    if not reached and not close:
+    signs = would_be.signs.untold if isinstance(ask, ToolAsked) else ()
+    if not reached and not close and not signs:
         return Decision(would_be, Verdict(Answer.ALLOW), (ask,))
     passed = [_passed(each, ask.at, limits) for each in reached]
     verdict = Verdict(Answer.ALLOW)
     told = [warning for warning in close if warning.limit not in limits.shadow]
+    words = " ".join(
+        (*(warning_words(warning, limits) for warning in told), *map(sign_words, signs))
+    )
     if told:
-        words, first = " ".join(warning_words(warning, limits) for warning in told), told[0]
+        first = told[0]
         verdict = Verdict(Answer.WARN, words, first.limit, first.observed, first.maximum)
-    return _recorded(counters, (ask, *passed, *close), verdict)
+    elif signs:
+        verdict = Verdict(Answer.WARN, words)
+    noticed = (Noticed(at=ask.at, sign=sign) for sign in signs)
+    return _recorded(counters, (ask, *passed, *close, *noticed), verdict)
 
 
 def is_affordable(counters: Counters, ask: ModelAsked, limits: Limits) -> bool:

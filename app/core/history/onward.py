@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.agents.counters import Counters, after, maximum_of, used_of
-from app.core.agents.events import AgentEvent, Ask, Held, Passed, Ticked, Tripped, Warned
+from app.core.agents.events import AgentEvent, Ask, Held, Noticed, Passed, Ticked, Tripped, Warned
+from app.core.agents.signs import sign_words
 from app.core.agents.stops import Hold, Layer
 from app.core.breaker.clocks import seconds_left
 from app.core.breaker.verdict import amount_words, decide
@@ -106,6 +107,19 @@ class Onward:
         match event:
             case Warned():
                 self.warnings.append(self._mark(event, layer, "warning"))
+            case Noticed(sign=sign):
+                self.warnings.append(
+                    Mark(
+                        limit=sign,
+                        reason=sign_words(sign),
+                        observed=None,
+                        maximum=None,
+                        tool_call=self.counters.tool_calls,
+                        at=event.at,
+                        layer=layer,
+                        action="warning",
+                    )
+                )
             case Passed():
                 self.passed.append(self._mark(event, layer, event.how))
             case _:

@@ -28,6 +28,7 @@ from app.core.agents.events import (
     TurnAsked,
 )
 from app.core.agents.loops import Loops, call_key, error_key, result_key
+from app.core.agents.signs import Signs
 from app.core.agents.stops import Layer
 from app.core.history.onward import ON_TIME, Mark, Onward
 from app.core.history.transcript import (
@@ -135,6 +136,7 @@ class _Command:
     """As the shell reads it."""
 
 
+_NOTHING_REPEATED: Final = (Loops(), Signs())
 _NO_COMMAND: Final = _Command()
 """A call that is no command line."""
 
@@ -159,7 +161,7 @@ class _Run:
         self._prices: dict[tuple[str, datetime], Price | None] = {}
         self._commands: dict[tuple[str, bool], _Command] = {}
         self._running: dict[str, _Running] = {}
-        self._loops: dict[str, Loops] = {}
+        self._repeated: dict[str, tuple[Loops, Signs]] = {}
         """Of each sub-agent."""
         self._changes = 0
         """Stands for the content of the workspace, which no transcript knows."""
@@ -299,15 +301,17 @@ class _Run:
             return
         # A sub-agent's call is the parent's too, but no part of its turn, nor of what it repeats.
         parent = breaker.counters
+        loops, signs = self._repeated.get(step.agent, _NOTHING_REPEATED)
         breaker.counters = parent._replace(
-            calls_since_text=-1, calls_in_turn=-1, loops=self._loops.get(step.agent, Loops())
+            calls_since_text=-1, calls_in_turn=-1, loops=loops, signs=signs
         )
         breaker.ask(ask)
-        self._loops[step.agent] = breaker.counters.loops
+        self._repeated[step.agent] = breaker.counters.loops, breaker.counters.signs
         breaker.counters = breaker.counters._replace(
             calls_since_text=parent.calls_since_text,
             calls_in_turn=parent.calls_in_turn,
             loops=parent.loops,
+            signs=parent.signs,
         )
 
     def _command(self, step: ToolCall) -> _Command:
@@ -351,10 +355,11 @@ class _Run:
             breaker.note(ended)
             return
         parent = breaker.counters
-        breaker.counters = parent._replace(loops=self._loops.get(step.agent, Loops()))
+        loops, signs = self._repeated.get(step.agent, _NOTHING_REPEATED)
+        breaker.counters = parent._replace(loops=loops, signs=signs)
         breaker.note(ended)
-        self._loops[step.agent] = breaker.counters.loops
-        breaker.counters = breaker.counters._replace(loops=parent.loops)
+        self._repeated[step.agent] = breaker.counters.loops, breaker.counters.signs
+        breaker.counters = breaker.counters._replace(loops=parent.loops, signs=parent.signs)
 
 
 def _has_tokens(call: ModelCall) -> bool:

@@ -18,6 +18,7 @@ from app.core.agents.events import (
     Held,
     ModelAsked,
     ModelCalled,
+    Noticed,
     Passed,
     Raised,
     Returned,
@@ -217,7 +218,7 @@ def stop_under(history: History, name: LimitName, value: float) -> Mark | None:
                 breaker.ask(event)
             case Ticked():
                 breaker.ask(event, Layer.TIMER)
-            case Warned() | Passed() | Held() | Raised() | Tripped():
+            case Warned() | Passed() | Noticed() | Held() | Raised() | Tripped():
                 continue  # what the limits of that time said, and what came of it
             case _:
                 breaker.note(event)

@@ -16,6 +16,7 @@ from app.core.agents.events import (
     Finished,
     HeldUp,
     Kept,
+    Noticed,
     Passed,
     Proposed,
     Raised,
@@ -109,6 +110,8 @@ class Report:
     warnings: tuple[Warned, ...]
     passed: tuple[Passed, ...]
     """Limits that were reached and did not stop the agent."""
+    noticed: tuple[Noticed, ...]
+    """Signs that it got nowhere, each as often as it was told of them."""
     hold: Hold | None
     """Why the agent is PAUSED; None in all other states."""
     raises: tuple[Raised, ...]
@@ -187,6 +190,7 @@ def report(
         test_runs=tuple(_test_runs(log)),
         warnings=tuple(event for event in log if isinstance(event, Warned)),
         passed=tuple(event for event in log if isinstance(event, Passed)),
+        noticed=tuple(event for event in log if isinstance(event, Noticed)),
         hold=counters.hold if agent.state is State.PAUSED else None,
         raises=tuple(event for event in log if isinstance(event, Raised)),
         progress=_progress(log),

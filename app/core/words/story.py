@@ -40,6 +40,11 @@ from app.core.words.report import Report, TestRun
 from app.core.words.tables import estimate_words, in_unit
 
 MOST_TEST_RUNS: Final = 12
+_PASSING: Final = {
+    "shadow": "only judged, in shadow",
+    "refused": "what it asked for was refused",
+    "warn": "only warns",
+}
 MOST_REFUSED_HOSTS: Final = 20
 MOST_DECISIONS: Final = 10
 CALLS_BEFORE_THE_STOP: Final = 5
@@ -166,6 +171,9 @@ class _Story:
             line = f"  {use.name:<{_WIDTH}} {_use_words(use)}"
             course = courses[use.name]
             yield f"{line}: {course}" if course else line
+        for noticed in self._report.noticed:
+            words = noticed.sign.replace("_", " ")
+            yield f"  told at {self._clock(noticed.at)}: {words}"
         unused = [use.name.value for use in self._report.uses if use not in used]
         if unused:
             yield f"  not used: {', '.join(unused)}"
@@ -175,8 +183,8 @@ class _Story:
             match event:
                 case Warned(at=at, limit=limit, observed=observed) if limit is name:
                     yield f"warned at {in_unit(name, observed)} ({self._clock(at)})"
-                case Passed(at=at, limit=limit, observed=observed, shadow=shadow) if limit is name:
-                    why = "only judged, in shadow" if shadow else "only warns"
+                case Passed(at=at, limit=limit, observed=observed) if limit is name:
+                    why = _PASSING[event.how]
                     yield f"passed at {in_unit(name, observed)} ({self._clock(at)}; {why})"
                 case Held(at=at, hold=hold) if hold.limit is name:
                     yield f"paused at {in_unit(name, hold.observed)} ({self._clock(at)})"

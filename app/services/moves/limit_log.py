@@ -5,7 +5,7 @@ import logging
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters, seconds
-from app.core.agents.events import AgentEvent, Failed, Held, Passed, Tripped, Warned
+from app.core.agents.events import AgentEvent, Failed, Held, Noticed, Passed, Tripped, Warned
 from app.core.money import usd
 
 log = logging.getLogger("squadron.limits")
@@ -18,6 +18,8 @@ def tell(agent: Agent, counters: Counters, event: AgentEvent) -> None:
             _line("AGENT_WARNING", agent, counters, limit, observed, maximum, how="close")
         case Passed(limit=limit, observed=observed, maximum=maximum):
             _line("AGENT_WARNING", agent, counters, limit, observed, maximum, how=event.how)
+        case Noticed(sign=sign):
+            _line("AGENT_WARNING", agent, counters, sign, None, None, how="sign")
         case Held(hold=hold):
             how = "request_increase" if hold.asks else "pause"
             _line("AGENT_PAUSED", agent, counters, hold.limit, hold.observed, hold.maximum, how=how)
