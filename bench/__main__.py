@@ -1,4 +1,7 @@
-"""`python -m bench [PART …]`: all benchmarks, or some. Prints figures, asserts no times."""
+"""`python -m bench [PART …]`: all benchmarks, or some. Prints figures, asserts no times.
+
+`python -m bench stops --help` is about recorded runs of yours.
+"""
 
 import os
 import platform
@@ -19,6 +22,7 @@ from bench import (
     replay,
     sandbox,
     startup,
+    stops,
     verdict,
 )
 
@@ -40,7 +44,10 @@ PARTS: Final[Mapping[str, Callable[[], None]]] = {
 
 
 def main() -> None:
-    """Run the parts that are named, or all."""
+    """Run the parts that are named, or all; `stops` is about recordings that it is told of."""
+    if sys.argv[1:2] == ["stops"]:
+        stops.main(sys.argv[2:])
+        return
     unknown = set(sys.argv[1:]) - set(PARTS)
     if unknown:
         raise SystemExit(

@@ -28,7 +28,7 @@ def main() -> None:
 
 def _print_score() -> None:
     prices = partial(price_of, overrides={})
-    rules = Rules(Limits(), SuiteRules(), partial(parse, pipefail=False), prices)
+    rules = Rules(Limits(), SuiteRules(), parse, prices)
     on_loops = {LimitName.MAX_REPEATED_ERRORS, LimitName.MAX_REPEATED_CALLS}
     stopped: dict[bool, list[bool]] = {True: [], False: []}
     for label in LABELS:
