@@ -71,6 +71,7 @@ from app.ports.machine import (
 from app.ports.pacing import Pacing
 from app.ports.runtime import (
     CUT_OFF,
+    Continuation,
     Delegate,
     Delegation,
     Gate,
@@ -134,6 +135,7 @@ __all__ = [
     "CheckoutOrder",
     "Clock",
     "Configuration",
+    "Continuation",
     "Cost",
     "CostsBy",
     "DeadDelivery",

@@ -228,8 +228,21 @@ class Delegation:
     """The parent's overrides, as the model wrote them."""
 
 
-Delegate = Callable[[Delegation], Awaitable[ToolResult]]
-"""Runs one sub-agent to its end; what it reports, or why it did not start, is the result."""
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """What the tool `continue_task` is called with."""
+
+    agent: str
+    """Id of the paused sub-agent."""
+    limits: Mapping[str, object]
+    """How much more of which limits, as the model wrote it; empty: as much as it asks for."""
+    prompt: str
+    """What it is told with that."""
+
+
+Delegate = Callable[[Delegation | Continuation], Awaitable[ToolResult]]
+"""Runs one sub-agent until it ends or pauses; what it reports, or why it does not work, is the
+result."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from app.core.breaker.verdict import Answer as Said
 from app.core.breaker.verdict import Verdict
 from app.ports import (
     SEGMENT_VARIABLE,
+    Continuation,
     Delegation,
     Gate,
     Halted,
@@ -553,11 +554,11 @@ async def the_gate_is_asked_before_the_model_is(bench: Bench) -> None:
 
 
 async def a_sub_agent_is_asked_for_judged_and_answered(bench: Bench) -> None:
-    asked: list[Delegation] = []
+    asked: list[Delegation | Continuation] = []
     heard: list[str] = []
 
-    async def delegate(delegation: Delegation) -> ToolResult:
-        asked.append(delegation)
+    async def delegate(each: Delegation | Continuation) -> ToolResult:
+        asked.append(each)
         return ToolResult(ok=len(asked) == 1, exit_code=None, output=f"REPORT-{len(asked)}")
 
     def look(conversation: Conversation) -> Answer:
@@ -569,10 +570,31 @@ async def a_sub_agent_is_asked_for_judged_and_answered(bench: Bench) -> None:
     bench.play(calls(task), look, look, look)
     async with bench.session(delegate=delegate) as session:
         assert await bench.turn(session) == ReportedComplete("fixed")
-    assert [each.role for each in asked] == ["docs"] * 3
+    assert [each.role for each in asked if isinstance(each, Delegation)] == ["docs"] * 3
     assert [(call.tool, call.spawns) for call in bench.gate.allowed] == [("task", True)] * 3
     assert [result.ok for _, result in bench.gate.ended] == [True, False, False]
     assert "REPORT-1" in heard[0] and "REPORT-2" in heard[1]
+
+
+async def a_paused_sub_agent_is_let_go_on_and_answered(bench: Bench) -> None:
+    asked: list[Delegation | Continuation] = []
+    heard: list[str] = []
+
+    async def delegate(each: Delegation | Continuation) -> ToolResult:
+        asked.append(each)
+        return ToolResult(ok=True, exit_code=None, output="REPORT-NOW")
+
+    def look(conversation: Conversation) -> Answer:
+        heard.append(conversation.last_tool_result)
+        return calls(bench.done())
+
+    more = {"agent": "octo/demo#1/docs/2", "limits": {"max_tool_calls": 3}, "prompt": "Go on."}
+    bench.play(calls(bench.ours("continue_task", **more)), look)
+    async with bench.session(delegate=delegate) as session:
+        assert await bench.turn(session) == ReportedComplete("fixed")
+    assert asked == [Continuation("octo/demo#1/docs/2", {"max_tool_calls": 3}, "Go on.")]
+    assert [(call.tool, call.spawns) for call in bench.gate.allowed] == [("continue_task", False)]
+    assert "REPORT-NOW" in heard[0]
 
 
 Story = Callable[[Bench], Awaitable[None]]
@@ -608,6 +630,7 @@ STORIES: tuple[Story, ...] = (
     a_model_that_fails_for_ever_fails_the_turn,
     the_gate_is_asked_before_the_model_is,
     a_sub_agent_is_asked_for_judged_and_answered,
+    a_paused_sub_agent_is_let_go_on_and_answered,
 )
 
 

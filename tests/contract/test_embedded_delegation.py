@@ -9,7 +9,14 @@ import pytest
 
 from app.core.agents.events import ToolKind
 from app.core.limits import LimitName
-from app.ports import Delegation, Halted, IncreaseRequested, ReportedComplete, ToolResult
+from app.ports import (
+    Continuation,
+    Delegation,
+    Halted,
+    IncreaseRequested,
+    ReportedComplete,
+    ToolResult,
+)
 from app.scripted.script import Answer, Call, Conversation, Scripts, Speaker, calls
 from app.scripted.server import ScriptedServer
 from tests.contract.embedded import KEY, WIRES, World, bash, story, until
@@ -55,11 +62,11 @@ class Delegated:
     result: ToolResult = field(
         default_factory=lambda: ToolResult(ok=True, exit_code=None, output="all tests pass")
     )
-    asked: list[Delegation] = field(default_factory=list)
+    asked: list[Delegation | Continuation] = field(default_factory=list)
     answers: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def __call__(self, delegation: Delegation) -> ToolResult:
-        self.asked.append(delegation)
+    async def __call__(self, asked: Delegation | Continuation) -> ToolResult:
+        self.asked.append(asked)
         await self.answers.wait()
         return self.result
 
@@ -224,6 +231,53 @@ async def test_a_malformed_task_starts_nothing_and_counts_as_no_start(
     assert "bad arguments of task" in read[0][0]
 
 
+GOES_ON = Call(
+    "continue_task", {"agent": "octo/demo#1/qa/2", "limits": {"max_turns": 3}, "prompt": "Go on."}
+)
+
+
+async def test_a_paused_sub_agent_goes_on_and_reports_and_is_no_new_one(world: World) -> None:
+    read = play(world, calls(GOES_ON), calls(Call("continue_task", {"agent": "a"})))
+    world.delegate = delegate = ready()
+    async with world.session() as session:
+        assert await session.turn("SCENARIO:story") == ReportedComplete("fixed")
+    assert delegate.asked == [
+        Continuation("octo/demo#1/qa/2", {"max_turns": 3}, "Go on."),
+        Continuation("a", {}, ""),
+    ]
+    assert read == [("all tests pass", "all tests pass")]
+    assert [(call.tool, call.kind, call.spawns) for call, _ in world.gate.ended] == [
+        ("continue_task", ToolKind.OTHER, False)
+    ] * 2
+
+
+@pytest.mark.parametrize("args", [{}, {"agent": ""}, {"agent": "a", "limits": [3]}])
+async def test_a_malformed_continuation_lets_nobody_go_on(
+    local: World, args: dict[str, object]
+) -> None:
+    read = play(local, calls(Call("continue_task", args)))
+    local.delegate = delegate = ready()
+    async with local.session() as session:
+        await session.turn("SCENARIO:story")
+    assert not delegate.asked
+    assert "bad arguments of continue_task" in read[0][0]
+
+
+@pytest.mark.parametrize(
+    ("tools", "runs"), [(None, True), (("task",), True), (("bash", "view"), False)]
+)
+async def test_who_may_start_sub_agents_may_let_them_go_on(
+    world: World, tools: tuple[str, ...] | None, runs: bool
+) -> None:
+    play(world, calls(GOES_ON))
+    world.delegate, world.tools = ready(), tools
+    async with world.session() as session:
+        await session.turn("SCENARIO:story")
+    assert bool(world.delegate.asked) is runs
+    if world.model != "scripted:":
+        assert ("continue_task" in offered(world)) is runs
+
+
 async def test_sub_agents_work_side_by_side(local: World) -> None:
     play(local, calls(TASK, TASK, TASK))
     local.delegate = delegate = Delegated()
@@ -248,7 +302,7 @@ async def test_closing_a_session_cancels_its_sub_agents(local: World) -> None:
 
 
 async def test_a_delegate_that_breaks_does_not_break_the_agent(local: World) -> None:
-    async def broken(delegation: Delegation) -> ToolResult:
+    async def broken(asked: Delegation | Continuation) -> ToolResult:
         raise ConnectionError("the database at 10.0.0.1 is gone")
 
     read = play(local, calls(TASK))

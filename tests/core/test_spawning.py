@@ -1,17 +1,26 @@
 """Limits of sub-agents: never more than their parent has left, one level fewer each time."""
 
 from dataclasses import replace
+from datetime import timedelta
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.agents.counters import Counters, fold
-from app.core.agents.events import Raised, Returned, Spawned
-from app.core.breaker.sub_agent_limits import NothingLeft, child_limits, overridden, reservation
+from app.core.agents.counters import Counters, fold, stops_at
+from app.core.agents.events import Lowered, Raised, Returned, Spawned
+from app.core.agents.stops import Hold, Layer
+from app.core.breaker.clocks import seconds_left
+from app.core.breaker.sub_agent_limits import (
+    NothingLeft,
+    child_limits,
+    overridden,
+    reservation,
+    terms,
+)
 from app.core.breaker.verdict import Answer, left
-from app.core.limits import CATALOGUE, Action, LimitName, Limits
+from app.core.limits import CATALOGUE, LEAST_USD, Action, LimitName, Limits
 from app.core.money import usd, whole_nanousd
 from tests.core.life import Life, begun, halted
 from tests.core.onlooker import JUDGED
@@ -167,20 +176,20 @@ def test_what_a_sub_agent_may_use_is_set_aside_and_time_is_not() -> None:
     child = replace(
         Limits(), max_tool_calls=7, max_model_calls=5, max_tokens=900, max_cost_usd=0.25
     )
-    assert dict(reservation(child)) == {
+    assert dict(reservation(child, NOTHING_USED, START)) == {
         CALLS: 7,
         LimitName.MAX_MODEL_CALLS: 5,
         TOKENS: 900,
         COST: 0.25,
     }
-    assert dict(reservation(replace(child, max_execution_cost_usd=0.2))) == {
+    assert dict(reservation(replace(child, max_execution_cost_usd=0.2), NOTHING_USED, START)) == {
         CALLS: 7,
         LimitName.MAX_MODEL_CALLS: 5,
         TOKENS: 900,
         COST: 0.25,
         LimitName.MAX_EXECUTION_COST_USD: 0.2,
     }
-    assert reservation(NO_LIMITS) == ()
+    assert reservation(NO_LIMITS, NOTHING_USED, START) == ()
 
 
 def test_two_sub_agents_together_get_no_more_than_the_parent_has() -> None:
@@ -193,7 +202,9 @@ def test_two_sub_agents_together_get_no_more_than_the_parent_has() -> None:
         assert child.max_tool_calls is not None and child.max_cost_usd is not None
         granted_calls += child.max_tool_calls
         granted_cents += round(child.max_cost_usd * 100)
-        used = fold([Spawned(at=START, child=name, reserved=reservation(child))], used)
+        used = fold(
+            [Spawned(at=START, child=name, reserved=reservation(child, NOTHING_USED, START))], used
+        )
     assert (granted_calls, granted_cents) == (50, 100)
     with pytest.raises(NothingLeft):
         child_limits(NO_LIMITS, parent, used, START)
@@ -206,7 +217,7 @@ def test_sub_agents_that_are_asked_for_together_share_what_is_left() -> None:
     for name in ("a", "b", "c"):
         child = child_limits(NO_LIMITS, life.limits, life.counters, life.now)
         parts.append((child.max_tool_calls, child.max_cost_usd, child.max_tokens))
-        life.spawned(name, dict(reservation(child)))
+        life.spawned(name, dict(reservation(child, NOTHING_USED, START)))
     assert parts == [(15, 0.033333333, None), (16, 0.033333333, None), (16, 0.033333334, None)]
 
 
@@ -214,7 +225,7 @@ def test_what_one_of_them_does_not_want_is_left_to_those_after_it() -> None:
     life = begun(only(max_tool_calls=33))
     assert all(life.asks_tool("task", spawns=True).allowed for _ in range(3))
     first = child_limits(only(max_tool_calls=2), life.limits, life.counters, life.now)
-    life.spawned("a", dict(reservation(first)))
+    life.spawned("a", dict(reservation(first, NOTHING_USED, START)))
     life.refuses_to_spawn()
     last = child_limits(NO_LIMITS, life.limits, life.counters, life.now)
     assert (first.max_tool_calls, last.max_tool_calls) == (2, 28)
@@ -230,7 +241,7 @@ def test_a_part_that_is_too_small_is_refused_and_the_others_have_more() -> None:
     for name in ("b", "c"):
         child = child_limits(NO_LIMITS, life.limits, life.counters, life.now)
         parts.append(child.max_tool_calls)
-        life.spawned(name, dict(reservation(child)))
+        life.spawned(name, dict(reservation(child, NOTHING_USED, START)))
     assert parts == [1, 1]
 
 
@@ -251,9 +262,182 @@ def test_parts_together_are_never_more_than_there_is(
             continue
         granted_calls += child.max_tool_calls or 0
         granted_nanousd += whole_nanousd(child.max_cost_usd or 0)
-        life.spawned(str(number), dict(reservation(child)))
+        life.spawned(str(number), dict(reservation(child, NOTHING_USED, START)))
     assert granted_calls <= calls and granted_nanousd <= nanousd
     assert life.counters.spawning == 0
+
+
+# --- more for one that is paused --------------------------------------------------------------
+
+
+def paused(used: Counters, name: LimitName, amount: float | None = None) -> Counters:
+    hold = Hold(
+        limit=name,
+        observed=0,
+        maximum=0,
+        layer=Layer.HOOK,
+        at=START,
+        reason=f"{name} reached.",
+        amount=amount,
+    )
+    return used._replace(hold=hold)
+
+
+@pytest.mark.parametrize(("asked", "given"), [({}, 4), ({"max_tool_calls": 7}, 7)])
+def test_a_paused_one_gets_what_it_asks_for_or_what_its_parent_says(
+    asked: dict[str, object], given: float
+) -> None:
+    child = only(max_tool_calls=3)
+    used = paused(Counters(tool_calls=3), CALLS, amount=4)
+    agreed = terms(child, used, asked, only(max_tool_calls=10), NOTHING_USED, START)
+    [grant] = agreed.grants
+    assert (grant.limit, grant.amount, grant.maximum) == (CALLS, given, 3 + given)
+    assert agreed.lowered == ()
+
+
+def test_more_than_is_left_is_not_given() -> None:
+    child = only(max_tool_calls=3, max_cost_usd=1.0)
+    parent = only(max_tool_calls=10, max_cost_usd=2)
+    used = paused(Counters(tool_calls=3, cost_nanousd=4 * 10**8), CALLS)
+    of_parent = Counters(tool_calls=4, cost_nanousd=4 * 10**8)
+
+    def agreed(**wanted: object) -> list[float]:
+        found = terms(child, used, wanted, parent, of_parent, START)
+        assert found.lowered == ()
+        return [grant.maximum for grant in found.grants]
+
+    assert agreed(max_tool_calls=6) == [9]
+    with pytest.raises(NothingLeft, match="max_tool_calls: you can give 6 tool calls, not 7"):
+        agreed(max_tool_calls=7)
+    assert agreed(max_tool_calls=1, max_cost_usd=1) == [4, 2]
+    with pytest.raises(NothingLeft, match=r"max_cost_usd: you can give \$1.00, not \$1.01"):
+        agreed(max_tool_calls=1, max_cost_usd=1.01)
+
+
+def test_what_is_not_shared_is_given_up_to_the_parents_own() -> None:
+    child, parent = only(max_turns=3, max_depth=1), only(max_turns=5, max_depth=3)
+    turns = LimitName.MAX_TURNS
+    used = paused(Counters(turns=3), turns)
+
+    def agreed(**wanted: object) -> list[float]:
+        found = terms(child, used, wanted, parent, NOTHING_USED, START)
+        return [grant.maximum for grant in found.grants]
+
+    assert agreed(max_turns=2) == [5]
+    with pytest.raises(NothingLeft, match="max_turns: you can give 2 turns, not 3"):
+        agreed(max_turns=3)
+    assert agreed(max_turns=1, max_depth=1)[1] == 2, "one level fewer than the parent"
+    with pytest.raises(NothingLeft):
+        agreed(max_turns=1, max_depth=2)
+
+
+def test_time_is_given_as_far_as_the_parent_has_some() -> None:
+    active = LimitName.MAX_ACTIVE_DURATION
+    child, parent = only(max_active_duration=100), only(max_active_duration=1_000)
+    used = paused(Counters(active=timedelta(seconds=40)), active)
+    of_parent = Counters(active=timedelta(seconds=500))
+    [grant] = terms(child, used, {active: 440}, parent, of_parent, START).grants
+    assert grant.maximum == 540
+    with pytest.raises(NothingLeft):
+        terms(child, used, {active: 441}, parent, of_parent, START)
+
+
+def test_what_its_parent_has_used_meanwhile_it_does_not_get_until_there_is_more() -> None:
+    child, parent = only(max_tool_calls=10, max_turns=2), only(max_tool_calls=20, max_turns=9)
+    used = paused(Counters(tool_calls=4, turns=2), LimitName.MAX_TURNS)
+    more: dict[str, object] = {LimitName.MAX_TURNS: 1}
+
+    def after(of_parent: Counters, used: Counters) -> Counters:
+        return fold(terms(child, used, more, parent, of_parent, START).lowered, used)
+
+    assert stops_at(CALLS, child, after(Counters(tool_calls=14), used)) == 10
+    short = after(Counters(tool_calls=17), used)
+    assert stops_at(CALLS, child, short) == 4 + 3
+    assert stops_at(CALLS, child, after(Counters(tool_calls=5), short)) == 10, "as it was promised"
+    assert stops_at(CALLS, child, after(Counters(tool_calls=17, spawning=2), used)) == 4 + 1
+    with pytest.raises(NothingLeft, match="max_tool_calls: too little is left for it"):
+        after(Counters(tool_calls=20), used)
+
+
+def test_who_goes_on_takes_no_part_of_one_that_is_being_started() -> None:
+    starting = Counters(spawning=1)
+    goes_on = Spawned(at=START, child="a", goes_on=True)
+    assert fold([goes_on], starting).spawning == 1
+    assert fold([Spawned(at=START, child="b")], starting).spawning == 0
+
+
+@pytest.mark.parametrize("kind", ["its own limit", "one that only warns", "one in shadow"])
+def test_a_limit_that_was_lowered_stops_at_exactly_what_is_left(kind: str) -> None:
+    own = only(max_tool_calls=9, max_turns=50)
+    if kind == "one that only warns":
+        own = replace(own, actions={CALLS: Action.WARN}, ceilings={CALLS: 9})
+    elif kind == "one in shadow":
+        own = replace(own, shadow=frozenset({CALLS}), ceilings={CALLS: 9})
+    life = begun(own)
+    assert life.asks_tool("bash").allowed
+    life.happens(Lowered(at=life.now, limit=CALLS, amount=6, maximum=3))
+    assert [life.asks_tool("bash").allowed for _ in range(3)] == [True, True, False]
+    assert life.counters.trip is not None
+    assert (life.counters.trip.observed, life.counters.trip.maximum) == (3, 3)
+
+
+def test_money_and_time_that_were_lowered_stop_at_exactly_what_is_left() -> None:
+    life = begun(only(max_cost_usd=1.0, max_active_duration=100))
+    active = LimitName.MAX_ACTIVE_DURATION
+    assert seconds_left(life.counters, life.limits, life.now) == 100
+    life.happens(Lowered(at=life.now, limit=active, amount=70.5, maximum=29.5))
+    assert seconds_left(life.counters, life.limits, life.now) == 29.5
+    life.happens(Lowered(at=life.now, limit=COST, amount=0.7, maximum=0.3))
+    life.model_answers(cost_nanousd=299_999_999)
+    assert life.asks_tool("bash").allowed
+    life.model_answers(cost_nanousd=1)
+    assert not life.asks_tool("bash").allowed
+    assert life.counters.trip is not None and life.counters.trip.maximum == 0.3
+
+
+@given(
+    st.integers(1, 20),
+    st.integers(0, 20),
+    st.integers(0, 60),
+    st.integers(1, 60),
+    st.integers(0, 10**9),
+    st.integers(0, 10**9),
+)
+@EXAMPLES
+def test_parent_and_sub_agent_together_never_get_more_than_there_is(
+    own: int, did: int, spare: int, more: int, of_child: int, of_parent: int
+) -> None:
+    """Whatever of its own the parent gives, and whatever it has used itself while the other was
+    paused."""
+    did = min(did, own)
+    child, parent = only(max_tool_calls=own, max_cost_usd=1.0), only(max_cost_usd=2.0)
+    used = paused(Counters(tool_calls=did, cost_nanousd=of_child), CALLS)
+    parents = Counters(tool_calls=did + 7, cost_nanousd=of_child + of_parent)
+    parent = replace(parent, max_tool_calls=did + 7 + spare)
+    rest = own - did
+    try:
+        agreed = terms(child, used, {CALLS: more}, parent, parents, START)
+    except NothingLeft:
+        money_left = 2 * 10**9 - of_child - of_parent
+        assert more > spare - rest or money_left < min(10**9 - of_child, whole_nanousd(LEAST_USD))
+        return
+    assert more + rest <= spare
+    raises = [
+        Raised(at=START, limit=one.limit, amount=one.amount, maximum=one.maximum, by="parent")
+        for one in agreed.grants
+    ]
+    goes_on = fold([*raises, *agreed.lowered], used)
+    reserved = reservation(child, goes_on, START)
+    spawned = Spawned(at=START, child="child", reserved=reserved, goes_on=True)
+    of_both = fold([spawned], parents)
+    assert dict(reserved)[CALLS] == rest + more
+    assert left(of_both, parent, CALLS, START) == spare - rest - more
+    kept = min(10**9 - of_child, 2 * 10**9 - of_child - of_parent)
+    assert whole_nanousd(dict(reserved)[COST]) == kept
+    assert whole_nanousd(left(of_both, parent, COST, START) or 0) == (
+        2 * 10**9 - of_child - of_parent - kept
+    )
+    assert of_both.spawning == 0 and len(of_both.children) == 1
 
 
 # --- the parent's overrides -------------------------------------------------------------------

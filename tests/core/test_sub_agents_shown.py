@@ -1,5 +1,7 @@
 """What people see of the sub-agents that an agent started."""
 
+from dataclasses import replace
+
 from app.core.agents.events import AgentEvent, Returned, Spawned
 from app.core.agents.lifecycle import State
 from app.core.words.messages import progress_comment
@@ -14,7 +16,7 @@ def spawned(number: int) -> Spawned:
     return Spawned(at=START, child=f"octo/demo#12/helper/{number}")
 
 
-def returned(number: int, unpriced_calls: int = 0) -> Returned:
+def returned(number: int, unpriced_calls: int = 0, asks: str = "") -> Returned:
     return Returned(
         at=START,
         child=f"octo/demo#12/helper/{number}",
@@ -25,6 +27,7 @@ def returned(number: int, unpriced_calls: int = 0) -> Returned:
         cost_nanousd=12_500_000,
         unpriced_calls=unpriced_calls,
         levels=0,
+        asks=asks,
     )
 
 
@@ -45,6 +48,16 @@ def test_a_progress_comment_tells_of_each_sub_agent_and_of_what_it_used() -> Non
 def test_a_cost_that_nobody_knows_is_not_told_as_nothing() -> None:
     text = progress_comment(shown(spawned(1), returned(1, unpriced_calls=1)))
     assert "| `octo/demo#12/helper/1` | 7 | 1200 | unknown |" in text
+
+
+def test_one_that_is_paused_says_so_and_what_it_used_twice_is_added() -> None:
+    paused = spawned(1), returned(1, asks="It needs more.")
+    text = progress_comment(shown(*paused))
+    assert "| `octo/demo#12/helper/1` (paused) | 7 | 1200 | $0.0125 |" in text
+    text = progress_comment(shown(*paused, replace(spawned(1), goes_on=True)))
+    assert "| `octo/demo#12/helper/1` | at work | | |" in text
+    text = progress_comment(shown(*paused, replace(spawned(1), goes_on=True), returned(1)))
+    assert "| `octo/demo#12/helper/1` | 14 | 2400 | $0.025 |" in text
 
 
 def test_an_agent_that_works_alone_says_nothing_of_sub_agents() -> None:

@@ -239,28 +239,30 @@ def test_a_sub_agent_that_trips_tells_its_parent_why_and_the_parent_goes_on(team
     assert used_by(team, agent.id) == counted(team, agent.id, child.id)
 
 
-def test_a_hold_of_a_sub_agent_stops_it_because_nobody_can_be_asked(team: Squad) -> None:
+def test_a_hold_of_a_sub_agent_asks_its_parent_which_may_do_without_it(team: Squad) -> None:
     """A limit that pauses, and a sub-agent that asks for more by itself."""
     pauses = story(team, "pauses", *(runs("true") for _ in range(3)))
     more = {"limit": "max_tool_calls", "amount": 5, "evidence": "Nearly there."}
     wants = story(team, "wants", runs("true"), Answer("", (Call("request_increase", more),)))
     task = team.give(
         "lead",
-        "Ask nobody",
+        "Ask its parent",
         asks(pauses, "careful"),
         asks(wants),
         completes("Nothing to do."),
     )
     agent = team.until(task, State.COMPLETED)
-    first, second = children(team, agent.id)
-    for child, used in ((first, 2), (second, 1)):
+    for child in children(team, agent.id):
         log = team.registry.log(child.id)
-        assert child.state is State.ESCALATED
+        assert child.state is State.CANCELLED, "it ends with its parent"
         assert sum(isinstance(event, Held) for event in log) == 1
-        [tripped] = [event.trip for event in log if isinstance(event, Tripped)]
-        assert tripped == child.trip
-        assert (tripped.limit, tripped.observed) == ("max_tool_calls", used)
-    assert "The agent asks for more of max_tool_calls" in read_by(team, task)
+        assert child.trip is None and not any(isinstance(event, Tripped) for event in log)
+    said = read_by(team, task)
+    assert "It has paused, and asks you for 2 tool calls more of max_tool_calls" in said
+    assert "asks you for 5 tool calls more of max_tool_calls" in said and "Nearly there." in said
+    assert used_by(team, agent.id) == counted(
+        team, agent.id, *(child.id for child in children(team, agent.id))
+    )
 
 
 def test_a_sub_agent_that_gives_up_or_falls_silent_says_so_to_its_parent(team: Squad) -> None:

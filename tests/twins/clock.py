@@ -8,6 +8,8 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from tests.twins.lives import check_alive
+
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
@@ -47,6 +49,7 @@ class TurnedClock:
         return self._passed / timedelta(seconds=1)
 
     async def sleep(self, seconds: float) -> None:
+        check_alive()
         waking = asyncio.Event()
         with self._waiter(seconds, waking.set):
             await waking.wait()

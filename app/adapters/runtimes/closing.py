@@ -77,8 +77,8 @@ def _askable(name: object) -> object:
 
 
 class RequestIncrease(Args):
-    """Ask the people who run you for more of one of your limits, before it stops you. Ends your
-    turn; you go on in this session once they have answered."""
+    """Ask whoever gave you this work for more of one of your limits, before it stops you. Ends your
+    turn; you go on in this session once that is answered."""
 
     limit: Annotated[
         LimitName,
@@ -91,7 +91,7 @@ class RequestIncrease(Args):
     evidence: str = Field(
         min_length=1,
         max_length=MOST_CLAIM_CHARACTERS,
-        description="What you have achieved and what you need more for, for people.",
+        description="What you have achieved and what you need more for.",
     )
 
     @model_validator(mode="after")

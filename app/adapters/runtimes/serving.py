@@ -9,7 +9,15 @@ from pydantic import Field
 from app.adapters.runtimes.arguments import Args, BadCall
 from app.core.effects.triage import MOST_LABEL_CHARACTERS, MOST_LABELS, MOST_WHY_CHARACTERS
 from app.core.github.patch import listed
-from app.ports import Delegation, IssueProposal, SessionOrder, ToolResult, Triage
+from app.core.words.prompts import CONTINUE_TASK
+from app.ports import (
+    Continuation,
+    Delegation,
+    IssueProposal,
+    SessionOrder,
+    ToolResult,
+    Triage,
+)
 
 log = logging.getLogger("squadron.runtimes")
 
@@ -35,6 +43,18 @@ class Task(Args):
     )
 
 
+class ContinueTask(Args):
+    """Let a sub-agent go on that has paused because it needs more of its limits, and wait for what
+    it reports. What it gets is taken out of what you have left."""
+
+    agent: str = Field(min_length=1, max_length=500, description="Its id, as you were told it.")
+    limits: dict[str, object] = Field(
+        default={},
+        description="How much more of which limits: {name: amount}. Empty: what it asks for.",
+    )
+    prompt: str = Field("", description="What it has to know besides.")
+
+
 class OpenIssue(Args):
     """Open a new issue in this repository, for work that does not belong to yours. Nobody works on
     it before a person says so."""
@@ -55,7 +75,7 @@ class ProposeTriage(Args):
     why: str = Field(min_length=1, max_length=MOST_WHY_CHARACTERS, description="For people.")
 
 
-ServedTool = Diff | ProposeTriage | Task | OpenIssue
+ServedTool = Diff | ProposeTriage | Task | ContinueTask | OpenIssue
 
 TASK: Final = "task"
 DIFF: Final = "diff"
@@ -65,6 +85,7 @@ _SERVED: Final[Mapping[str, type[ServedTool]]] = {
     DIFF: Diff,
     TRIAGE: ProposeTriage,
     TASK: Task,
+    CONTINUE_TASK: ContinueTask,
     OPEN_ISSUE: OpenIssue,
 }
 
@@ -88,7 +109,9 @@ class ServedTools:
             case ProposeTriage():
                 return await self._proposed(tool)
             case Task():
-                return await self._task(tool)
+                return await self._delegated(Delegation(tool.role, tool.prompt, tool.limits))
+            case ContinueTask():
+                return await self._delegated(Continuation(tool.agent, tool.limits, tool.prompt))
             case OpenIssue():
                 return await self._open(tool)
             case _:
@@ -107,13 +130,14 @@ class ServedTools:
             raise BadCall("there is nothing to triage here")
         return await self._propose(Triage(tool.issue, tool.role, tuple(tool.labels), tool.why))
 
-    async def _task(self, tool: Task) -> ToolResult:
-        if self._delegate is None:  # the tool is on offer only with a delegate
+    async def _delegated(self, asked: Delegation | Continuation) -> ToolResult:
+        if self._delegate is None:  # the tools are on offer only with a delegate
             raise BadCall("there are no sub-agents here")
         try:
-            return await self._delegate(Delegation(tool.role, tool.prompt, tool.limits))
+            return await self._delegate(asked)
         except Exception as error:  # whatever went wrong in a sub-agent, this agent goes on
-            log.exception("a sub-agent of role %s could not be run", tool.role[:100])
+            name = asked.role if isinstance(asked, Delegation) else asked.agent
+            log.exception("the sub-agent %s could not be run", name[:100])
             raise BadCall(f"the sub-agent could not be run ({type(error).__name__})") from error
 
     async def _open(self, tool: OpenIssue) -> ToolResult:
@@ -142,6 +166,7 @@ def _is_on_offer(name: str, order: SessionOrder) -> bool:
             return order.propose is not None
         case "open_issue" if order.open_issue is None or order.tools is None:
             return False  # what others see is written only by roles that name the tool
-        case "task" if order.delegate is None:
-            return False
-    return order.tools is None or name in order.tools
+        case "task" | "continue_task":
+            return order.delegate is not None and (order.tools is None or TASK in order.tools)
+        case _:
+            return order.tools is None or name in order.tools

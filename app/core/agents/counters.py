@@ -27,6 +27,7 @@ from app.core.agents.events import (
     Kept,
     LetOn,
     LostAccess,
+    Lowered,
     ModelAsked,
     ModelCalled,
     Noticed,
@@ -101,10 +102,12 @@ class SuiteState(NamedTuple):
 
 
 class Child(NamedTuple):
-    """A sub-agent at work, and what of this agent is set aside for it."""
+    """A sub-agent that works, and what of this agent is set aside for it; or one that is paused."""
 
     agent: str
-    reserved: Mapping[LimitName, float]
+    reserved: Mapping[LimitName, float] = _NOTHING
+    asks: str = ""
+    """Why it is paused; empty: it works."""
 
 
 class OpenCall(NamedTuple):
@@ -182,6 +185,8 @@ class Counters(NamedTuple):
     loops: Loops = Loops()
     signs: Signs = Signs()
     raised: Mapping[LimitName, float] = _NOTHING
+    lowered: Mapping[LimitName, float] = _NOTHING
+    """By how much less than its limits say a sub-agent may use, because its parent has less."""
     """What humans have added to the limits."""
     warned: frozenset[LimitName] = frozenset()
     passed: frozenset[LimitName] = frozenset()
@@ -236,7 +241,7 @@ AMOUNTS: Final[Mapping[str, Amount]] = {
     LimitName.MAX_DEPTH: lambda counters, at: counters.levels,
     LimitName.MAX_IDLE_DURATION: lambda counters, at: _since(
         # Who waits for a sub-agent is not idle: the sub-agent has a clock of its own.
-        None if counters.children else counters.heard,
+        None if any(not child.asks for child in counters.children) else counters.heard,
         at,
     ),
     LimitName.MAX_REVIEW_ROUNDS: lambda counters, at: counters.review_rounds,
@@ -255,17 +260,27 @@ def _since(start: datetime | None, at: datetime) -> float:
 
 
 def maximum_of(name: LimitName, limits: Limits, counters: Counters) -> float | None:
-    """The maximum as humans have raised it; None when the limit is switched off."""
+    """The maximum as it was raised, or lowered to what a parent has left; None when the limit is
+    switched off."""
     maximum = limits.maximum(name)
     if maximum is None:
         return None
-    more = counters.raised.get(name, 0)
-    return added_usd(maximum, more) if CATALOGUE[name].is_money else maximum + more
+    return _moved(name, maximum, counters.raised.get(name, 0) - counters.lowered.get(name, 0))
+
+
+def ceiling_of(name: LimitName, limits: Limits, counters: Counters) -> float | None:
+    """The bound that nobody raises; None: there is none."""
+    ceiling = limits.ceilings.get(name)
+    return None if ceiling is None else _moved(name, ceiling, -counters.lowered.get(name, 0))
+
+
+def _moved(name: LimitName, bound: float, by: float) -> float:
+    return added_usd(bound, by) if CATALOGUE[name].is_money else bound + by
 
 
 def stops_at(name: LimitName, limits: Limits, counters: Counters) -> float | None:
     """The amount at which the agent stops, if only for a human's word; None: nothing stops it."""
-    ceiling = limits.ceilings.get(name)
+    ceiling = ceiling_of(name, limits, counters)
     if name in limits.shadow or limits.action(name) is Action.WARN:
         return ceiling
     maximum = maximum_of(name, limits, counters)
@@ -356,10 +371,12 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             return counters if counters.hold is not None else counters._replace(hold=hold)
         case Raised(limit=limit, amount=amount):
             return _raised(counters, limit, amount)
-        case Spawned(child=child, reserved=reserved):
+        case Lowered(limit=limit, amount=amount):
+            return counters._replace(lowered={**counters.lowered, limit: amount})
+        case Spawned(child=child, reserved=reserved, goes_on=goes_on):
             return counters._replace(
-                children=(*counters.children, Child(child, dict(reserved))),
-                spawning=max(counters.spawning - 1, 0),
+                children=_with(counters.children, Child(child, dict(reserved))),
+                spawning=counters.spawning if goes_on else max(counters.spawning - 1, 0),
             )
         case SpawnRefused():
             return counters._replace(
@@ -539,9 +556,15 @@ def _heard_news(counters: Counters) -> Counters:
     )
 
 
+def _with(children: tuple[Child, ...], child: Child) -> tuple[Child, ...]:
+    return (*(one for one in children if one.agent != child.agent), child)
+
+
 def _returned(counters: Counters, returned: Returned) -> Counters:
+    paused = Child(returned.child, asks=returned.asks)
+    others = tuple(one for one in counters.children if one.agent != returned.child)
     return counters._replace(
-        children=tuple(one for one in counters.children if one.agent != returned.child),
+        children=(*others, paused) if returned.asks else others,
         tool_calls=counters.tool_calls + returned.tool_calls,
         model_calls=counters.model_calls + returned.model_calls,
         input_tokens=counters.input_tokens + returned.input_tokens,

@@ -302,7 +302,8 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raised:
-    """A human granted more of one limit; its hold, if there was one, is over."""
+    """A human, or a sub-agent's parent, granted more of one limit; its hold, if there was one, is
+    over."""
 
     at: datetime
     limit: LimitName
@@ -318,14 +319,29 @@ class Raised:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Lowered:
+    """A sub-agent that had paused goes on with less of one limit than it was promised: its parent
+    has used the rest meanwhile."""
+
+    at: datetime
+    limit: LimitName
+    amount: float
+    """How much less, in all; 0: as much as it was promised again."""
+    maximum: float
+    """Where the limit stops it now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spawned:
-    """A sub-agent was started with a part of what this agent has left."""
+    """A sub-agent was started with a part of what this agent has left, or goes on with more."""
 
     at: datetime
     child: str
     """Its agent id."""
     reserved: tuple[tuple[LimitName, float], ...] = ()
     """What was set aside of each limit."""
+    goes_on: bool = False
+    """It had paused, and this agent has given it more: it was counted when it was started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,7 +354,8 @@ class SpawnRefused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
-    """A sub-agent has ended; what it used is used by this agent too, the rest is free again."""
+    """A sub-agent has ended or paused; what it used since it began, or went on, is used by this
+    agent too. The rest is free again."""
 
     at: datetime
     child: str
@@ -351,6 +368,8 @@ class Returned:
     levels: int
     """Levels of sub-agents below it."""
     estimated_calls: int = 0
+    asks: str = ""
+    """It has paused: why, in one sentence. Empty: it has ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -642,6 +661,7 @@ AgentEvent = (
     | Noticed
     | Held
     | Raised
+    | Lowered
     | Spawned
     | SpawnRefused
     | Returned

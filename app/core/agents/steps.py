@@ -16,6 +16,7 @@ from app.core.agents.events import (
     BrakeLifted,
     HeldUp,
     LetOn,
+    Lowered,
     Raised,
     Summarised,
     TakenAway,
@@ -84,7 +85,7 @@ class Pause:
 class RaiseLimits:
     """Queue the next segment of a paused agent, with more of its limits."""
 
-    raises: tuple[Raised, ...]
+    raises: tuple[Raised | Lowered, ...]
     why: str
     by: str
 

@@ -104,7 +104,8 @@ def seconds_left(counters: Counters, limits: Limits, now: datetime) -> float:
 
 
 def _bounds(limit: Armed, counters: Counters) -> Iterator[float]:
+    lowered = counters.lowered.get(limit.name, 0)
     if limit.ceiling is not None:
-        yield limit.ceiling
+        yield limit.ceiling - lowered
     if limit.maximum is not None and limit.name not in counters.passed:
-        yield limit.maximum + counters.raised.get(limit.name, 0)
+        yield limit.maximum + counters.raised.get(limit.name, 0) - lowered

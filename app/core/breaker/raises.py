@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.core.agents.counters import Counters, maximum_of, used_of
+from app.core.agents.counters import Counters, ceiling_of, maximum_of, used_of
 from app.core.agents.stops import Hold
 from app.core.breaker.verdict import figure, money
 from app.core.limits import HOLDS, STARTS_ANEW, LimitInfo, LimitName, Limits, Trips
@@ -108,7 +108,8 @@ def left_to_grant(limits: Limits, counters: Counters, name: LimitName) -> float 
     info, present = limits.info(name), maximum_of(name, limits, counters)
     if present is None:
         return None
-    return _sum(info, min(info.most, limits.ceilings.get(name, info.most)), -present)
+    ceiling = ceiling_of(name, limits, counters)
+    return _sum(info, info.most if ceiling is None else min(info.most, ceiling), -present)
 
 
 def worth(info: LimitInfo, amount: float) -> str:

@@ -10,7 +10,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple, assert_never
 
-from app.core.agents.counters import AMOUNTS, Child, Counters, after, maximum_of, stops_at, used_of
+from app.core.agents.counters import (
+    AMOUNTS,
+    Child,
+    Counters,
+    after,
+    ceiling_of,
+    maximum_of,
+    stops_at,
+    used_of,
+)
 from app.core.agents.events import (
     AgentEvent,
     Ask,
@@ -174,7 +183,8 @@ def usage(counters: Counters, limits: Limits, at: datetime) -> tuple[LimitUse, .
     uses = []
     for limit in limits.armed:
         maximum = maximum_of(limit.name, limits, counters)
-        bound = maximum if maximum is not None else limits.ceilings[limit.name]
+        bound = maximum if maximum is not None else ceiling_of(limit.name, limits, counters)
+        assert bound is not None, "what is armed has a maximum or a ceiling"
         uses.append(LimitUse(limit.info, used_of(limit.name, limits, counters, at), bound))
     return tuple(uses)
 
@@ -210,8 +220,8 @@ def stopped_words(why: StopReason) -> str:
 def held_words(hold: Hold) -> str:
     """What the agent is told with every denial while a human is asked."""
     return (
-        f"PAUSED: {hold.reason} A human was asked how to go on; nothing runs until then. Stop here;"
-        " this session goes on later."
+        f"PAUSED: {hold.reason} Whoever gave you this work was asked how to go on; nothing runs"
+        " until then. Stop here; this session goes on later."
     )
 
 
@@ -274,9 +284,13 @@ def _judged(
     for limit in limits.armed:
         amount = AMOUNTS[limit.measure]
         observed = amount(would_be, ask.at)
-        if observed < limit.quiet_below and not (asks_model and limit.info.is_money):
-            continue
         name, info, maximum, ceiling = limit.name, limit.info, limit.maximum, limit.ceiling
+        lowered = counters.lowered.get(name, 0) if counters.lowered else 0
+        may_reach = lowered or (asks_model and info.is_money)
+        if observed < limit.quiet_below and not may_reach:
+            continue
+        if lowered and ceiling is not None:
+            ceiling -= whole_nanousd(lowered) if info.is_money else lowered
         ahead = _ahead(name, ask, would_be) if asks_model and info.is_money else 0
         if ceiling is not None and _breaks(info.trips, observed, ahead, ceiling):
             happened = amount(counters, ask.at) if info.trips is Trips.BEYOND else observed
@@ -284,7 +298,7 @@ def _judged(
             continue
         if maximum is None:
             continue
-        more = counters.raised.get(name, 0)
+        more = counters.raised.get(name, 0) - lowered
         maximum += whole_nanousd(more) if info.is_money else more
         if _breaks(info.trips, observed, ahead, maximum):
             if name not in counters.passed:

@@ -206,6 +206,14 @@ def which_agent_words(paused: Sequence[Agent]) -> str:
     return f"Several agents are paused here; say which one, as in {roles}. Nothing was changed."
 
 
+def asks_its_parent_words(agent: Agent) -> str:
+    """Who wants to raise a limit of a sub-agent."""
+    return (
+        f"`{agent.id}` is a sub-agent: it asks `{agent.parent}`, which gives it of its own limits."
+        " Raise that agent's limits when it asks you."
+    )
+
+
 def not_paused_words(agent: Agent) -> str:
     """A command for an agent that does not wait for one: what would help instead."""
     role = agent.id.role

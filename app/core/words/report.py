@@ -66,8 +66,10 @@ class SubAgent:
     """A sub-agent that the agent started itself, for people."""
 
     id: str
-    returned: Returned | None
-    """What it and all below it used; None while it works."""
+    returned: tuple[Returned, ...]
+    """What it and all below it used: until it paused, each time, and until it ended."""
+    is_at_work: bool
+    """Whether it uses more just now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,9 +242,18 @@ def _as_of(agent: Agent, counters: Counters, now: datetime) -> datetime:
 
 
 def _sub_agents(log: Sequence[AgentEvent]) -> tuple[SubAgent, ...]:
-    returned = {event.child: event for event in log if isinstance(event, Returned)}
-    spawned = (event.child for event in log if isinstance(event, Spawned))
-    return tuple(SubAgent(child, returned.get(child)) for child in spawned)
+    lives = dict[str, list[Spawned | Returned]]()
+    for event in log:
+        if isinstance(event, Spawned | Returned):
+            lives.setdefault(event.child, []).append(event)
+    return tuple(
+        SubAgent(
+            child,
+            tuple(event for event in life if isinstance(event, Returned)),
+            is_at_work=isinstance(life[-1], Spawned),
+        )
+        for child, life in lives.items()
+    )
 
 
 def _progress(log: Sequence[AgentEvent]) -> Progress:

@@ -69,12 +69,16 @@ def sub_agents_table(sub_agents: Sequence[SubAgent]) -> str:
 
 def _sub_agent_row(sub_agent: SubAgent) -> str:
     used = sub_agent.returned
-    if used is None:
+    if sub_agent.is_at_work:
         return f"| `{sub_agent.id}` | at work | | |"
-    about = "about " if used.estimated_calls else ""
-    cost = "unknown" if used.unpriced_calls else f"{about}{money(usd(used.cost_nanousd))}"
-    tokens = used.input_tokens + used.output_tokens
-    return f"| `{sub_agent.id}` | {used.tool_calls} | {tokens} | {cost} |"
+    about = "about " if any(part.estimated_calls for part in used) else ""
+    nanousd = sum(part.cost_nanousd for part in used)
+    is_unknown = any(part.unpriced_calls for part in used)
+    cost = "unknown" if is_unknown else f"{about}{money(usd(nanousd))}"
+    tokens = sum(part.input_tokens + part.output_tokens for part in used)
+    paused = " (paused)" if used[-1].asks else ""
+    calls = sum(part.tool_calls for part in used)
+    return f"| `{sub_agent.id}`{paused} | {calls} | {tokens} | {cost} |"
 
 
 def _in_a_cell(command: str) -> str:

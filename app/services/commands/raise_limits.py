@@ -17,6 +17,7 @@ from app.core.budgets.rates import Allowed
 from app.core.budgets.rates import Refused as TooMany
 from app.core.limits import LimitName
 from app.core.words.pauses import (
+    asks_its_parent_words,
     held_by_another,
     not_paused_words,
     raised_words,
@@ -76,6 +77,8 @@ class Raising:
             agent = await self._world.store.agent(agent_id)
             if agent is None or agent.state is not State.PAUSED:
                 raise NotPaused(not_paused_words(agent) if agent else f"No agent {agent_id}.")
+            if agent.parent is not None:
+                raise NotPaused(asks_its_parent_words(agent))
             grants = await self._raise(agent, wish)
             if grants:
                 return grants

@@ -259,9 +259,11 @@ class Reconciliation:
 
     async def _sub_agent(self, child: Agent, parent_id: AgentId, repairs: Repairs) -> None:
         """Its parent ends it, in this segment or at the start of the next; who neither works nor
-        will, has forgotten it."""
+        will, has forgotten it. Who is paused waits as long as its parent is."""
         parent = await self._world.store.agent(parent_id)
         if parent is not None:
+            if parent.state is State.PAUSED and child.state is State.PAUSED:
+                return
             is_at_work = parent.state in (State.ACTIVE, State.QUEUED)
             if is_at_work or self._world.clock.now() - parent.updated_at < IN_FLIGHT:
                 return

@@ -122,7 +122,9 @@ class Segments:
             return
         log.info("segment started", extra={"agent": str(agent.id), "segment": agent.segment})
         history = await world.store.log(agent.id)
-        left = await self._sub_agents.settle(agent, fold(history), "its process died")
+        left = await self._sub_agents.settle(
+            agent, fold(history), "its process died", keeps_paused=True
+        )
         if left:
             if not await world.store.append(agent.id, agent.segment, len(history) + 1, left):
                 return

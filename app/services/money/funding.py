@@ -12,6 +12,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import AgentEvent, ModelCalled
+from app.core.agents.lifecycle import State
 from app.core.budgets.budgets import Account, Budget, Scope, Started, accounts, within_budget
 from app.core.budgets.ledger import Insufficient
 from app.core.limits import CATALOGUE, Limits
@@ -97,11 +98,12 @@ class Money:
         return answer if isinstance(answer, Insufficient) else None
 
     async def settle(self, agent: Agent, history: Sequence[AgentEvent]) -> None:
-        """Tell the ledger what the agent itself has spent; a final one lets go of the rest."""
+        """Tell the ledger what the agent itself has spent; a final one lets go of the rest, and so
+        does a sub-agent that is paused: its parent may need the money meanwhile."""
         spent = await self._world.ledger.report(agent.id, own_nanousd(history))
         if spent is None:
             return
-        if agent.is_final:
+        if agent.is_final or (agent.parent is not None and agent.state is State.PAUSED):
             await self._world.ledger.release(agent.id)
         await self._alerting.of_spending(agent, spent)
 

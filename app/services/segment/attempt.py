@@ -167,7 +167,8 @@ class Segment:
         elif why := _unheard(self._history):
             later = await _aside(prompts.wake_prompt, agent, uses, why, await self._news())
         pulled = await _aside(prompts.pulled_prompt, self._pulled) if self._pulled else ""
-        news = "\n\n".join(filter(None, (pulled, await self.listen(), later)))
+        waiting = prompts.paused_prompt(self._gate.counters.children)
+        news = "\n\n".join(filter(None, (pulled, await self.listen(), later, waiting)))
         if (pulled or later) and session.is_resumed:
             return news
         if self._under_review is not None:

@@ -43,6 +43,7 @@ from app.core.money import PriceOf
 from app.core.rules.outages import ProviderFailure, provider_of
 from app.core.rules.plan import RoleKind
 from app.core.text.redact import Redactor
+from app.core.words.prompts import CONTINUE_TASK
 from app.ports import (
     Clock,
     ModelRequest,
@@ -78,7 +79,8 @@ class _Running:
 
     suite: Suite | None
     waits: bool
-    spawns: bool
+    waits_for_another: bool
+    """It lasts as long as a sub-agent works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +232,7 @@ class BreakerGate:
     @property
     def runs_sub_agents(self) -> bool:
         """Whether one of these tools waits for a sub-agent."""
-        return any(each.spawns for each in self._running.values())
+        return any(each.waits_for_another for each in self._running.values())
 
     async def tools_ended(self) -> None:
         """Wait until no tool runs."""
@@ -281,7 +283,8 @@ class BreakerGate:
         verdict = await self._ask_or_deny(ask)
         if verdict.allowed:
             suite = None if shell.suite is None else shell.suite.suite
-            self._running[call.id] = _Running(suite, shell.waits, call.spawns)
+            waits_for_another = call.spawns or call.tool == CONTINUE_TASK
+            self._running[call.id] = _Running(suite, shell.waits, waits_for_another)
             self._runs_nothing.clear()
         return verdict
 

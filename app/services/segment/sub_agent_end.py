@@ -1,17 +1,27 @@
-"""How a sub-agent's work ends: its final state, and what its parent reads.
+"""How a sub-agent's work ends: the state in which it stops, and what its parent reads.
 
-A hold cannot ask a human on a sub-agent's behalf, so it stops it; the parent decides.
+A hold asks the parent, which decides: it gives more of its own, goes on without the sub-agent, or
+asks a human for more.
 """
 
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, assert_never
 
+from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
-from app.core.agents.steps import Abandon, Escalate, Finish
-from app.core.agents.stops import Cause, Failure, Hold, StopReason, Trip
+from app.core.agents.steps import Abandon, Escalate, Finish, Pause
+from app.core.agents.stops import Cause, Failure, Hold, StopReason
+from app.core.breaker.raises import asked_amount, worth
 from app.core.steering.github_away import GitHubAway
-from app.ports import Idle, ReportedBlocked, ReportedComplete, ReviewSubmitted, SessionEnd
+from app.core.words.prompts import CONTINUE_TASK
+from app.ports import (
+    Idle,
+    ReportedBlocked,
+    ReportedComplete,
+    ReviewSubmitted,
+    SessionEnd,
+)
 from app.services.segment.supervision import (
     CannotGoOn,
     Died,
@@ -27,15 +37,15 @@ MOST_ANSWER_CHARACTERS: Final = 8_000
 
 @dataclass(frozen=True, slots=True)
 class ChildEnd:
-    """The end of one sub-agent."""
+    """The end of one sub-agent, or of its work up to a pause."""
 
-    step: Finish | Escalate | Abandon | None
+    step: Finish | Escalate | Abandon | Pause | None
     """None: somebody else gave the row its final state."""
     ok: bool
     answer: str
 
 
-def end_of(result: Result, counters: Counters, now: datetime) -> ChildEnd:
+def end_of(result: Result, child: Agent, counters: Counters, now: datetime) -> ChildEnd:
     """`counters` are the sub-agent's, as of its end."""
     match result:
         case Ended(end=end):
@@ -43,7 +53,7 @@ def end_of(result: Result, counters: Counters, now: datetime) -> ChildEnd:
         case Stopped(why=Stop.TRIPPED, summary=summary) if counters.stop is not None:
             return _stopped(counters.stop, summary, is_told=True)
         case Stopped(why=Stop.HELD, summary=summary) if counters.hold is not None:
-            return _stopped(_as_trip(counters.hold), summary)
+            return _paused(child, counters, counters.hold, summary)
         case Stopped(why=Stop.SUPERSEDED):
             return ChildEnd(None, ok=False, answer="It was taken away.")
         case Stopped(summary=summary):
@@ -94,15 +104,18 @@ def _said(summary: str) -> str:
     return f"It said: {summary}" if summary else "It left no summary."
 
 
-def _as_trip(hold: Hold) -> Trip:
-    return Trip(
-        limit=hold.limit,
-        observed=hold.observed,
-        maximum=hold.maximum,
-        layer=hold.layer,
-        at=hold.at,
-        reason=hold.reason,
+def _paused(child: Agent, counters: Counters, hold: Hold, summary: str) -> ChildEnd:
+    limits = child.assignment.limits
+    amount = asked_amount(limits, counters, hold)
+    more = worth(limits.info(hold.limit), amount)
+    claim = f" Why: {hold.claim}" if hold.claim else ""
+    answer = (
+        f"It has paused, and asks you for {more} more of {hold.limit}: {hold.reason}{claim}"
+        f" {_said(summary)}\n\nTo let it go on, out of what you have left, call"
+        f' {CONTINUE_TASK} with agent "{child.id}". You can do without it as well. If you have too'
+        " little left yourself, ask for more with request_increase: it waits with you."
     )
+    return ChildEnd(Pause(hold), ok=False, answer=_bounded(answer))
 
 
 def _bounded(text: str) -> str:

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, Assignment, Task
-from app.core.agents.counters import Counters, fold
-from app.core.agents.events import AgentEvent, Returned, Spawned, SpawnRefused
-from app.core.agents.lifecycle import LIVE
-from app.core.agents.steps import Abandon, Escalate, Finish
+from app.core.agents.counters import Counters, fold, stops_at
+from app.core.agents.events import AgentEvent, Raised, Returned, Spawned, SpawnRefused
+from app.core.agents.lifecycle import LIVE, State
+from app.core.agents.steps import Abandon, Escalate, Finish, Pause, RaiseLimits
+from app.core.breaker.raises import NotGranted
 from app.core.breaker.running_tools import tool_wait_seconds
 from app.core.breaker.sub_agent_limits import (
     NothingLeft,
@@ -23,6 +24,7 @@ from app.core.breaker.sub_agent_limits import (
     equal_part,
     overridden,
     reservation,
+    terms,
 )
 from app.core.breaker.verdict import money
 from app.core.budgets.budgets import Started, within_budget
@@ -30,7 +32,9 @@ from app.core.budgets.ledger import Insufficient
 from app.core.limits import LEAST_USD, LimitName, Limits
 from app.core.money import nanousd, usd
 from app.core.rules.plan import RepositoryPlan
+from app.core.words.pauses import raised_words
 from app.ports import (
+    Continuation,
     Delegation,
     Funding,
     GitHubFailed,
@@ -63,14 +67,23 @@ class SubAgents:
         self._money = money
         self._moves = moves
 
-    async def settle(self, parent: Agent, counters: Counters, why: str) -> Sequence[Returned]:
+    async def settle(
+        self, parent: Agent, counters: Counters, why: str, *, keeps_paused: bool = False
+    ) -> Sequence[Returned]:
         """End the sub-agents that nobody runs any more, and count what all of them have used.
 
         `counters` are the parent's. What is answered belongs into the parent's log.
+        `keeps_paused`: those that have asked their parent for more go on waiting.
         """
         for child in await self._world.store.agents(parent=parent.id, states=LIVE):
-            await self.abandon(child, why)
-        return [await self.returned(AgentId.parse(each.agent)) for each in counters.children]
+            if not (keeps_paused and child.state is State.PAUSED):
+                await self.abandon(child, why)
+        returned = [await self.returned(parent.id, each.agent) for each in counters.children]
+        return [
+            each
+            for each, known in zip(returned, counters.children, strict=True)
+            if not each.asks or not known.asks
+        ]
 
     async def abandon(self, child: Agent, why: str) -> Agent | None:
         """End a sub-agent that nobody runs any more, its own first; None if it has ended.
@@ -89,25 +102,94 @@ class SubAgents:
             return await self._moves.apply(child, Escalate(counters.stop, is_told=True))
         return await self._moves.apply(child, Abandon(why, died=True, ended_at=died_at))
 
-    async def end(self, child: Agent, step: Finish | Escalate | Abandon) -> Agent | None:
-        """Give a sub-agent its final state, and its money back; None if somebody else did."""
+    async def end(self, child: Agent, step: Finish | Escalate | Abandon | Pause) -> Agent | None:
+        """Give a sub-agent the state in which it stops, and the money back that it does not need
+        any more; None if somebody else did."""
         return await self._moves.apply(child, step)
 
-    async def returned(self, child: AgentId) -> Returned:
-        """What a sub-agent and all below it have used, for its parent's log."""
-        used = fold(await self._world.store.log(child))
+    async def returned(self, parent: AgentId, child: str) -> Returned:
+        """What a sub-agent and all below it have used since the parent's log told of it last."""
+        store, now, name = self._world.store, self._world.clock.now(), AgentId.parse(child)
+        row, used = await store.agent(name), fold(await store.log(name))
+        is_paused = row is not None and row.state is State.PAUSED and used.hold is not None
+        told = [
+            event
+            for event in await store.log(parent)
+            if isinstance(event, Returned) and event.child == child
+        ]
         return Returned(
-            at=self._world.clock.now(),
-            child=str(child),
-            tool_calls=used.tool_calls,
-            model_calls=used.model_calls,
-            input_tokens=used.input_tokens,
-            output_tokens=used.output_tokens,
-            cost_nanousd=used.cost_nanousd,
-            unpriced_calls=used.unpriced_calls,
+            at=now,
+            child=child,
+            tool_calls=used.tool_calls - sum(each.tool_calls for each in told),
+            model_calls=used.model_calls - sum(each.model_calls for each in told),
+            input_tokens=used.input_tokens - sum(each.input_tokens for each in told),
+            output_tokens=used.output_tokens - sum(each.output_tokens for each in told),
+            cost_nanousd=used.cost_nanousd - sum(each.cost_nanousd for each in told),
+            unpriced_calls=used.unpriced_calls - sum(each.unpriced_calls for each in told),
             levels=used.levels,
-            estimated_calls=used.estimated_calls,
+            estimated_calls=used.estimated_calls - sum(each.estimated_calls for each in told),
+            asks=used.hold.reason if is_paused and used.hold is not None else "",
         )
+
+    async def more(self, parent: Agent, gate: BreakerGate, asked: Continuation) -> Agent:
+        """A paused sub-agent that is ACTIVE again, with more out of what its parent has left.
+
+        Raises `NoSubAgent`, `Superseded`; then it is paused still, or somebody ends it.
+        """
+
+        async def grant(counters: Counters) -> Sequence[AgentEvent]:
+            return [await self._grant(parent, counters, asked)]
+
+        await gate.record_next(grant)
+        queued = await self._world.store.agent(AgentId.parse(asked.agent))
+        begun = None if queued is None else await self._moves.begin(queued.id, queued.segment)
+        if begun is None:
+            raise NoSubAgent("The sub-agent was ended before it went on.")
+        log.info("sub-agent goes on", extra={"agent": str(begun.id), "parent": begun.parent})
+        return begun
+
+    async def _grant(self, parent: Agent, counters: Counters, asked: Continuation) -> Spawned:
+        """Queue it with its new limits. Nobody else may take of what the parent has meanwhile."""
+        store, now = self._world.store, self._world.clock.now()
+        child = await self._paused(parent, asked.agent)
+        used, limits = fold(await store.log(child.id)), child.assignment.limits
+        try:
+            own = parent.assignment.limits
+            agreed = terms(limits, used, asked.limits, own, counters, now)
+        except (NothingLeft, NotGranted, ValueError) as error:
+            raise NoSubAgent(str(error)) from error
+        by = str(parent.id)
+        raises = tuple(
+            Raised(at=now, limit=each.limit, amount=each.amount, maximum=each.maximum, by=by)
+            for each in agreed.grants
+        )
+        goes_on = fold([*raises, *agreed.lowered], used)
+        await self._paid(child, stops_at(LimitName.MAX_COST_USD, limits, goes_on))
+        why = raised_words(by, agreed.grants, self._world.redact(asked.prompt.strip()))
+        step = RaiseLimits((*raises, *agreed.lowered), why, by)
+        if await self._moves.apply(child, step) is None:
+            raise NoSubAgent("It is just being ended.")
+        reserved = reservation(limits, goes_on, now)
+        return Spawned(at=now, child=str(child.id), reserved=reserved, goes_on=True)
+
+    async def _paid(self, child: Agent, maximum_usd: float | None) -> None:
+        """Take what it may spend out of its parent's grant again: who is paused holds no money."""
+        if maximum_usd is None:
+            return
+        try:
+            short = await self._money.raised(child, maximum_usd)
+        except (Unmeasurable, GitHubFailed) as error:
+            raise NoSubAgent(str(error)) from error
+        if short is not None:
+            raise NoSubAgent(_too_poor(short))
+
+    async def _paused(self, parent: Agent, name: str) -> Agent:
+        paused = await self._world.store.agents(parent=parent.id, states=frozenset({State.PAUSED}))
+        for child in paused:
+            if str(child.id) == name:
+                return child
+        waiting = ", ".join(str(child.id) for child in paused) or "none"
+        raise NoSubAgent(f"{name[:200]!r} is no paused sub-agent of yours; there are: {waiting}.")
 
     async def start(self, parent: Agent, gate: BreakerGate, asked: Delegation) -> Agent:
         """A sub-agent that is ACTIVE, its part set aside. Raises `NoSubAgent`, `Superseded`."""
@@ -210,7 +292,8 @@ class SubAgents:
         if isinstance(child, Insufficient):
             raise NoSubAgent(_too_poor(child))
         assert child is not None, "a sub-agent holds no post that could be taken"
-        return child, Spawned(at=now, child=str(child.id), reserved=reservation(limits))
+        reserved = reservation(limits, Counters(), now)
+        return child, Spawned(at=now, child=str(child.id), reserved=reserved)
 
     async def _within_grant(
         self, parent: Agent, limits: Limits, counters: Counters

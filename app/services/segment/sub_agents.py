@@ -12,10 +12,11 @@ from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
-from app.core.agents.events import AgentEvent, Returned
+from app.core.agents.events import AgentEvent, Returned, Woken
 from app.core.breaker.verdict import usage
 from app.core.words import prompts
 from app.ports import (
+    Continuation,
     Delegation,
     Session,
     SessionOrder,
@@ -87,24 +88,32 @@ class Children:
                 await wait_for_all(clock, late, CLOSE_SECONDS)
         counters = self._gate.counters
         if counters.children:
-            sub_agents = self._place.sub_agents
-            for returned in await sub_agents.settle(self._parent, counters, _OUT_OF_ORDER):
+            asks = counters.hold is not None and counters.stop is None
+            sub_agents, why = self._place.sub_agents, _OUT_OF_ORDER
+            left = await sub_agents.settle(self._parent, counters, why, keeps_paused=asks)
+            for returned in left:
                 await self._count(returned)
 
-    async def delegate(self, asked: Delegation) -> ToolResult:
-        """The parent's tool: a sub-agent works to its end; what it reports is the result."""
+    async def delegate(self, asked: Delegation | Continuation) -> ToolResult:
+        """The parent's tools: a sub-agent works until it ends or pauses; what it reports is the
+        result."""
         work = asyncio.create_task(self._run(asked), name=f"task of {self._parent.id}")
         self._at_work.add(work)
         work.add_done_callback(self._at_work.discard)
         # A tool that is cancelled leaves its sub-agent to `end`, which closes it in order.
         return await asyncio.shield(work)
 
-    async def _run(self, asked: Delegation) -> ToolResult:
+    async def _run(self, asked: Delegation | Continuation) -> ToolResult:
+        sub_agents = self._place.sub_agents
         try:
-            child = await self._place.sub_agents.start(self._parent, self._gate, asked)
+            if isinstance(asked, Continuation):
+                child = await sub_agents.more(self._parent, self._gate, asked)
+            else:
+                child = await sub_agents.start(self._parent, self._gate, asked)
             end = await self._worked(child)
         except NoSubAgent as error:
-            return _failed(f"The sub-agent has not started: {error}")
+            has_not = "does not go on" if isinstance(asked, Continuation) else "has not started"
+            return _failed(f"The sub-agent {has_not}: {error}")
         except Superseded:
             return _failed("This segment was taken over; nothing runs any more.")
         except StoreUnavailable as error:
@@ -117,7 +126,15 @@ class Children:
         history = await world.store.log(child.id)
         gate = BreakerGate.going_on(world, child, history)
         gate.enter(self._place.directory)
-        setting = _BesideParent(self._place, child, gate, self._is_stopping, self._wrap_up_seconds)
+        woken = [event.why for event in history if isinstance(event, Woken)]
+        setting = _BesideParent(
+            self._place,
+            child,
+            gate,
+            woken[-1] if woken else "",
+            self._is_stopping,
+            self._wrap_up_seconds,
+        )
         result: Result = Stopped(Stop.PARENT, "")
         try:
             result = await Stretch(child, gate, world.clock, setting).run()
@@ -125,10 +142,10 @@ class Children:
             self._gate.answered |= gate.answered
             missing = result.failure if isinstance(result, ModelAway) else gate.missing
             self._gate.missing = missing or self._gate.missing
-            end = end_of(result, gate.counters, world.clock.now())
+            end = end_of(result, child, gate.counters, world.clock.now())
             if end.step is not None:
                 await sub_agents.end(child, end.step)
-            await self._count(await sub_agents.returned(child.id))
+            await self._count(await sub_agents.returned(self._parent.id, str(child.id)))
         return end
 
     async def _count(self, returned: Returned) -> None:
@@ -153,12 +170,15 @@ class _BesideParent:
         place: Workplace,
         child: Agent,
         gate: BreakerGate,
+        woken: str,
         parent_is_stopping: Callable[[], bool],
         wrap_up_seconds: Callable[[], float],
     ) -> None:
+        """`woken`: why it goes on; empty: it begins."""
         self._place = place
         self._child = child
         self._gate = gate
+        self._woken = woken
         self._parent_is_stopping = parent_is_stopping
         self._wrap_up_seconds = wrap_up_seconds
         self._below = Children(
@@ -197,7 +217,9 @@ class _BesideParent:
     async def first_prompt(self, session: Session) -> str:
         limits, now = self._child.assignment.limits, self._place.world.clock.now()
         uses = prompts.told(usage(self._gate.counters, limits, now), limits)
-        return prompts.sub_agent_prompt(self._child, uses)
+        if not self._woken:
+            return prompts.sub_agent_prompt(self._child, uses)
+        return prompts.sub_agent_goes_on(self._child, uses, self._woken, session.is_resumed)
 
     async def listen(self) -> str:
         """Nobody can write to it."""

@@ -247,7 +247,7 @@ class Stretch:
         if room is None:
             return f"{limit} has no bound here: there is nothing to ask for."
         if room <= 0:
-            return f"{limit} is at its ceiling: no human can grant more of it."
+            return f"{limit} is at its ceiling: nobody can grant more of it."
         return ""
 
     async def _note(self, end: TurnEnd) -> None:

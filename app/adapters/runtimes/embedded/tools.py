@@ -16,6 +16,7 @@ from app.adapters.runtimes.embedded.kept import KeptResults, NotKept
 from app.adapters.runtimes.serving import (
     DIFF,
     TASK,
+    ContinueTask,
     Diff,
     OpenIssue,
     ProposeTriage,
@@ -184,7 +185,7 @@ class Toolbox:
             case KeptResult():
                 most = MOST_KEPT_CHARACTERS_AT_ONCE
                 return _done(self._kept.read(tool.id, tool.first_line, tool.last_line, most))
-            case Diff() | ProposeTriage() | Task() | OpenIssue():
+            case Diff() | ProposeTriage() | Task() | ContinueTask() | OpenIssue():
                 return await self._served.run(tool)
             case _:
                 assert_never(tool)
