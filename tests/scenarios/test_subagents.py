@@ -312,7 +312,8 @@ def test_what_cannot_start_is_answered_in_words(team: Squad) -> None:
 
 def test_a_sub_agent_that_wants_more_gets_what_its_parent_has_left(team: Squad) -> None:
     """Seed 003, "Layer 4": a child can never exceed its parent."""
-    prompt = story(team, "greedy", runs_at_once(*["true"] * 25), summary=completes("Enough."))
+    greedy = runs_at_once(*(f"echo {number}" for number in range(25)))
+    prompt = story(team, "greedy", greedy, summary=completes("Enough."))
     task = team.give(
         "small",
         "Everything",
