@@ -14,6 +14,7 @@ from app.core.agents.stops import Hold, Layer
 from app.core.breaker.clocks import seconds_left
 from app.core.breaker.sub_agent_limits import (
     NothingLeft,
+    Standing,
     child_limits,
     overridden,
     reservation,
@@ -289,7 +290,9 @@ def test_a_paused_one_gets_what_it_asks_for_or_what_its_parent_says(
 ) -> None:
     child = only(max_tool_calls=3)
     used = paused(Counters(tool_calls=3), CALLS, amount=4)
-    agreed = terms(child, used, asked, only(max_tool_calls=10), NOTHING_USED, START)
+    agreed = terms(
+        Standing(child, used), Standing(only(max_tool_calls=10), NOTHING_USED), asked, START
+    )
     [grant] = agreed.grants
     assert (grant.limit, grant.amount, grant.maximum) == (CALLS, given, 3 + given)
     assert agreed.lowered == ()
@@ -302,7 +305,7 @@ def test_more_than_is_left_is_not_given() -> None:
     of_parent = Counters(tool_calls=4, cost_nanousd=4 * 10**8)
 
     def agreed(**wanted: object) -> list[float]:
-        found = terms(child, used, wanted, parent, of_parent, START)
+        found = terms(Standing(child, used), Standing(parent, of_parent), wanted, START)
         assert found.lowered == ()
         return [grant.maximum for grant in found.grants]
 
@@ -320,7 +323,7 @@ def test_what_is_not_shared_is_given_up_to_the_parents_own() -> None:
     used = paused(Counters(turns=3), turns)
 
     def agreed(**wanted: object) -> list[float]:
-        found = terms(child, used, wanted, parent, NOTHING_USED, START)
+        found = terms(Standing(child, used), Standing(parent, NOTHING_USED), wanted, START)
         return [grant.maximum for grant in found.grants]
 
     assert agreed(max_turns=2) == [5]
@@ -335,11 +338,11 @@ def test_time_is_given_as_far_as_the_parent_has_some() -> None:
     active = LimitName.MAX_ACTIVE_DURATION
     child, parent = only(max_active_duration=100), only(max_active_duration=1_000)
     used = paused(Counters(active=timedelta(seconds=40)), active)
-    of_parent = Counters(active=timedelta(seconds=500))
-    [grant] = terms(child, used, {active: 440}, parent, of_parent, START).grants
+    both = Standing(child, used), Standing(parent, Counters(active=timedelta(seconds=500)))
+    [grant] = terms(*both, {active: 440}, START).grants
     assert grant.maximum == 540
     with pytest.raises(NothingLeft):
-        terms(child, used, {active: 441}, parent, of_parent, START)
+        terms(*both, {active: 441}, START)
 
 
 def test_what_its_parent_has_used_meanwhile_it_does_not_get_until_there_is_more() -> None:
@@ -348,7 +351,8 @@ def test_what_its_parent_has_used_meanwhile_it_does_not_get_until_there_is_more(
     more: dict[str, object] = {LimitName.MAX_TURNS: 1}
 
     def after(of_parent: Counters, used: Counters) -> Counters:
-        return fold(terms(child, used, more, parent, of_parent, START).lowered, used)
+        agreed = terms(Standing(child, used), Standing(parent, of_parent), more, START)
+        return fold(agreed.lowered, used)
 
     assert stops_at(CALLS, child, after(Counters(tool_calls=14), used)) == 10
     short = after(Counters(tool_calls=17), used)
@@ -416,7 +420,7 @@ def test_parent_and_sub_agent_together_never_get_more_than_there_is(
     parent = replace(parent, max_tool_calls=did + 7 + spare)
     rest = own - did
     try:
-        agreed = terms(child, used, {CALLS: more}, parent, parents, START)
+        agreed = terms(Standing(child, used), Standing(parent, parents), {CALLS: more}, START)
     except NothingLeft:
         money_left = 2 * 10**9 - of_child - of_parent
         assert more > spare - rest or money_left < min(10**9 - of_child, whole_nanousd(LEAST_USD))

@@ -24,15 +24,14 @@ from tests.support.steps import completes, runs
 from tests.twins.story import Story, story
 
 RUNS = runs("true")
-ASKS = Answer(
-    "",
-    (
-        Call(
-            "request_increase",
-            {"limit": "max_tool_calls", "amount": 5, "evidence": "One file is left."},
-        ),
-    ),
-)
+
+
+def asks_for_more(amount: int, evidence: str) -> Answer:
+    more = {"limit": "max_tool_calls", "amount": amount, "evidence": evidence}
+    return Answer("", (Call("request_increase", more),))
+
+
+ASKS = asks_for_more(5, "One file is left.")
 BOTH_WAYS = pytest.mark.parametrize(
     ("steps", "how"),
     [([RUNS, RUNS, RUNS, RUNS], "pause"), ([RUNS, ASKS, RUNS, RUNS], "request_increase")],
@@ -67,6 +66,15 @@ def goes_on(prompt: str = "", limits: Mapping[str, float] = {}) -> ComputedStep:
         return Answer("", (Call("continue_task", args),))
 
     return answer
+
+
+def both_wait(squad: Story) -> Task:
+    """A sub-agent has asked its parent for more, and the parent a person."""
+    asks = asks_for_more(9, "My helper needs more.")
+    task = squad.give("lead", "One part", delegates(squad, RUNS, RUNS, RUNS), asks)
+    assert squad.agent(task).state is State.PAUSED
+    assert [child.state for child in squad.sub_agents(task)] == [State.PAUSED]
+    return task
 
 
 def used(squad: Story, task: Task) -> int:
@@ -131,14 +139,13 @@ def test_while_it_is_paused_its_parent_uses_what_it_has_and_the_rest_is_for_both
 
 
 def test_a_parent_with_too_little_left_asks_a_person_and_both_wait() -> None:
-    more = {"limit": "max_tool_calls", "amount": 9, "evidence": "My helper needs more."}
     with led("pause", {"max_tool_calls": 5}) as squad:
         task = squad.give(
             "lead",
             "One part",
             delegates(squad, RUNS, RUNS, RUNS, RUNS),
             goes_on(limits={"max_tool_calls": 4}),
-            Answer("", (Call("request_increase", more),)),
+            asks_for_more(9, "My helper needs more."),
             goes_on(limits={"max_tool_calls": 4}),
             completes("Done."),
         )
@@ -237,17 +244,9 @@ def test_who_is_paused_holds_no_money_and_takes_it_again_when_it_goes_on() -> No
 
 
 def test_a_person_who_asks_for_a_sub_agent_is_sent_to_its_parent() -> None:
-    more = {"limit": "max_tool_calls", "amount": 9, "evidence": "My helper needs more."}
     with led("pause", {"max_tool_calls": 20}) as squad:
-        task = squad.give(
-            "lead",
-            "One part",
-            delegates(squad, RUNS, RUNS, RUNS),
-            Answer("", (Call("request_increase", more),)),
-        )
-        squad.settle()
+        task = both_wait(squad)
         [child] = squad.sub_agents(task)
-        assert child.state is State.PAUSED
         with pytest.raises(NotPaused, match="is a sub-agent: it asks `octo/demo#"):
             squad.run(squad.service.raising.resume(child.id, Wish("maria", "", ((None, None),))))
         assert [child.state for child in squad.sub_agents(task)] == [State.PAUSED]
@@ -275,16 +274,8 @@ def test_a_paused_sub_agent_outlives_the_process_and_its_parent_is_told_of_it() 
 
 
 def test_work_that_is_taken_away_while_both_wait_ends_both() -> None:
-    more = {"limit": "max_tool_calls", "amount": 9, "evidence": "My helper needs more."}
     with led("pause", {"max_tool_calls": 20}) as squad:
-        task = squad.give(
-            "lead",
-            "One part",
-            delegates(squad, RUNS, RUNS, RUNS),
-            Answer("", (Call("request_increase", more),)),
-        )
-        squad.settle()
-        assert squad.agent(task).state is State.PAUSED
+        task = both_wait(squad)
         squad.comment(task, "/squadron stop")
         squad.settle()
         squad.passes(minutes=10)

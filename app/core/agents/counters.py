@@ -185,9 +185,9 @@ class Counters(NamedTuple):
     loops: Loops = Loops()
     signs: Signs = Signs()
     raised: Mapping[LimitName, float] = _NOTHING
+    """What humans, or a sub-agent's parent, have added to the limits."""
     lowered: Mapping[LimitName, float] = _NOTHING
     """By how much less than its limits say a sub-agent may use, because its parent has less."""
-    """What humans have added to the limits."""
     warned: frozenset[LimitName] = frozenset()
     passed: frozenset[LimitName] = frozenset()
     """Limits that were reached and did not stop the agent."""

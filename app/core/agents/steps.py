@@ -83,7 +83,8 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class RaiseLimits:
-    """Queue the next segment of a paused agent, with more of its limits."""
+    """Queue the next segment of a paused agent, with more of its limits, and, of a sub-agent, with
+    less of those of which its parent has less."""
 
     raises: tuple[Raised | Lowered, ...]
     why: str

@@ -6,12 +6,14 @@ depth N is `max_depth` N - 1: levels below the agent.
 
 Sub-agents that are asked for together share what is left: each gets at most an equal part of it,
 and what one does not want is left to those that start after it.
+
+One that has paused gets more by its parent's word, out of what the parent has left by then.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from app.core.agents.counters import Counters, maximum_of, stops_at, used_of
 from app.core.agents.events import Lowered
@@ -110,6 +112,13 @@ def _rest(name: LimitName, child: Limits, used: Counters, at: datetime) -> float
     return max(_difference(name, bound, taken), 0)
 
 
+class Standing(NamedTuple):
+    """An agent's limits, and what it has used of them."""
+
+    limits: Limits
+    used: Counters
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """With what a paused sub-agent goes on."""
@@ -119,14 +128,7 @@ class Terms:
     """Where its parent has less left than the sub-agent was promised."""
 
 
-def terms(
-    child: Limits,
-    used: Counters,
-    wanted: Mapping[str, object],
-    parent: Limits,
-    of_parent: Counters,
-    at: datetime,
-) -> Terms:
+def terms(child: Standing, parent: Standing, wanted: Mapping[str, object], at: datetime) -> Terms:
     """What a paused sub-agent gets out of what its parent has left. `wanted`: how much more of
     which limits, as the model wrote it; empty: as much as the sub-agent asks for.
 
@@ -134,13 +136,14 @@ def terms(
     as the parent still has it: nothing is set aside for who is paused.
     Raises `NothingLeft`, `NotGranted`, and `ValueError` in words for the model.
     """
-    hold = used.hold
+    hold = child.used.hold
     assert hold is not None, "only who is paused gets more"
+    asked = {hold.limit.value: asked_amount(*child, hold)}
     grants = []
-    for key, amount in (wanted or {hold.limit.value: asked_amount(child, used, hold)}).items():
+    for key, amount in (wanted or asked).items():
         name, more = _amount(key, amount)
-        given = grant(child, used, name, more, at)
-        most = _room(name, child, used, parent, of_parent, at)
+        given = grant(*child, name, more, at)
+        most = _room(name, child, parent, at)
         if most is not None and given.amount > most:
             info = CATALOGUE[name]
             raise NothingLeft(
@@ -150,31 +153,25 @@ def terms(
     given_of = {given.limit for given in grants}
     if hold.limit not in given_of:
         raise NothingLeft(f"It is paused at {hold.limit}: give it more of that.")
-    kept = (_kept(name, child, used, parent, of_parent, at) for name in sorted(SHARED - given_of))
+    kept = (_kept(name, child, parent, at) for name in sorted(SHARED - given_of))
     return Terms(tuple(grants), tuple(each for each in kept if each is not None))
 
 
-def _kept(
-    name: LimitName,
-    child: Limits,
-    used: Counters,
-    parent: Limits,
-    of_parent: Counters,
-    at: datetime,
-) -> Lowered | None:
+def _kept(name: LimitName, child: Standing, parent: Standing, at: datetime) -> Lowered | None:
     """Of a limit that it gets no more of, what it was promised as far as the parent has it; None:
     that is what it may use already."""
-    info, promised = CATALOGUE[name], used._replace(lowered={})
-    bound, rest = stops_at(name, child, promised), _rest(name, child, promised, at)
+    info, promised = CATALOGUE[name], child.used._replace(lowered={})
+    bound = stops_at(name, child.limits, promised)
+    rest = _rest(name, child.limits, promised, at)
     if bound is None or rest is None:
         return None
-    most = _left(name, parent, of_parent, at)
+    most = _left(name, *parent, at)
     if most is not None and name in RESERVED:
-        most = _shared_by(name, most, of_parent.spawning + 1)
+        most = _shared_by(name, most, parent.used.spawning + 1)
     less = 0.0 if most is None or rest <= most else _difference(name, rest, most)
     if less and most is not None and most < info.least:
         raise NothingLeft(f"{name}: too little is left for it.")
-    if less == used.lowered.get(name, 0):
+    if less == child.used.lowered.get(name, 0):
         return None
     return Lowered(at=at, limit=name, amount=less, maximum=_difference(name, bound, less))
 
@@ -191,22 +188,15 @@ def _amount(key: str, amount: object) -> tuple[LimitName, float]:
     return LimitName(key), float(amount)
 
 
-def _room(
-    name: LimitName,
-    child: Limits,
-    used: Counters,
-    parent: Limits,
-    of_parent: Counters,
-    at: datetime,
-) -> float | None:
+def _room(name: LimitName, child: Standing, parent: Standing, at: datetime) -> float | None:
     """How much more of it the parent can give; None: as much as it wants."""
     if name not in SHARED:
-        bound, own = _bound(name, parent, of_parent, at), maximum_of(name, child, used)
+        bound, own = _bound(name, *parent, at), maximum_of(name, *child)
         return None if bound is None or own is None else max(bound - own, 0)
-    room = _left(name, parent, of_parent, at)
+    room = _left(name, *parent, at)
     if room is None:
         return None
-    return max(_difference(name, room, _rest(name, child, used, at) or 0), 0)
+    return max(_difference(name, room, _rest(name, *child, at) or 0), 0)
 
 
 def equal_part(name: LimitName, amount: float, used: Counters) -> float:

@@ -218,7 +218,7 @@ def stopped_words(why: StopReason) -> str:
 
 
 def held_words(hold: Hold) -> str:
-    """What the agent is told with every denial while a human is asked."""
+    """What the agent is told with every denial while a human, or its parent, is asked."""
     return (
         f"PAUSED: {hold.reason} Whoever gave you this work was asked how to go on; nothing runs"
         " until then. Stop here; this session goes on later."

@@ -20,6 +20,7 @@ from app.core.breaker.raises import NotGranted
 from app.core.breaker.running_tools import tool_wait_seconds
 from app.core.breaker.sub_agent_limits import (
     NothingLeft,
+    Standing,
     child_limits,
     equal_part,
     overridden,
@@ -112,22 +113,22 @@ class SubAgents:
         store, now, name = self._world.store, self._world.clock.now(), AgentId.parse(child)
         row, used = await store.agent(name), fold(await store.log(name))
         is_paused = row is not None and row.state is State.PAUSED and used.hold is not None
-        told = [
+        told = fold(
             event
             for event in await store.log(parent)
             if isinstance(event, Returned) and event.child == child
-        ]
+        )
         return Returned(
             at=now,
             child=child,
-            tool_calls=used.tool_calls - sum(each.tool_calls for each in told),
-            model_calls=used.model_calls - sum(each.model_calls for each in told),
-            input_tokens=used.input_tokens - sum(each.input_tokens for each in told),
-            output_tokens=used.output_tokens - sum(each.output_tokens for each in told),
-            cost_nanousd=used.cost_nanousd - sum(each.cost_nanousd for each in told),
-            unpriced_calls=used.unpriced_calls - sum(each.unpriced_calls for each in told),
+            tool_calls=used.tool_calls - told.tool_calls,
+            model_calls=used.model_calls - told.model_calls,
+            input_tokens=used.input_tokens - told.input_tokens,
+            output_tokens=used.output_tokens - told.output_tokens,
+            cost_nanousd=used.cost_nanousd - told.cost_nanousd,
+            unpriced_calls=used.unpriced_calls - told.unpriced_calls,
             levels=used.levels,
-            estimated_calls=used.estimated_calls - sum(each.estimated_calls for each in told),
+            estimated_calls=used.estimated_calls - told.estimated_calls,
             asks=used.hold.reason if is_paused and used.hold is not None else "",
         )
 
@@ -155,7 +156,7 @@ class SubAgents:
         used, limits = fold(await store.log(child.id)), child.assignment.limits
         try:
             own = parent.assignment.limits
-            agreed = terms(limits, used, asked.limits, own, counters, now)
+            agreed = terms(Standing(limits, used), Standing(own, counters), asked.limits, now)
         except (NothingLeft, NotGranted, ValueError) as error:
             raise NoSubAgent(str(error)) from error
         by = str(parent.id)
