@@ -78,7 +78,7 @@ async def _agent(ledger: SqlLedger, issue: int, until: float) -> int:
         wanted = accounts(BUDGETS, Started("octo/demo", issue, "bug-fix", "mona"), at)
         answer = await ledger.reserve(agent, wanted, nanousd(1), at)
         assert isinstance(answer, Reserved), answer
-        spent = await ledger.report(agent, nanousd(0.25))
+        spent = await ledger.report(agent, nanousd(0.25), at)
         assert spent is not None
         assert await ledger.release(agent) == nanousd(0.75)
     return attempt

@@ -63,8 +63,8 @@ class Ledger(Protocol):
         """Grant the agent `amount_nanousd` in all, from every account or from none.
 
         A repeat grants nothing more, and a larger amount is a raise. What the agent holds stays
-        with the accounts it came from, whatever the day; after a `release` the grant, less what
-        was spent before, comes from `accounts`.
+        with the budgets it came from, in their window of `at`; after a `release` the grant, less
+        what was spent before, comes from `accounts`.
         """
         ...
 
@@ -80,11 +80,13 @@ class Ledger(Protocol):
         are not charged twice."""
         ...
 
-    async def report(self, agent: AgentId, actual_nanousd: int) -> Spent | None:
+    async def report(self, agent: AgentId, actual_nanousd: int, at: datetime) -> Spent | None:
         """The agent itself, children aside, has spent so much in all since it was created.
 
-        Counted in its accounts and for its parents, covered by the grant or not. A total that was
-        told before, or less, changes nothing. None: nothing was ever granted to it.
+        Counted in its accounts and for its parents, covered by the grant or not: each model call
+        in the window that it was made in, and what no call in the log explains in that of `at`.
+        A total that was told before, or less, changes nothing. None: nothing was ever granted to
+        it.
         """
         ...
 

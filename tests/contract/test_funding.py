@@ -106,7 +106,7 @@ async def test_a_child_is_paid_by_its_parent(world: World, ledger: SqlLedger) ->
     created = await world.store.create_funded(child, Funding(4, (account,)), NOON)
     assert isinstance(created, Agent)
     assert await ledger.remaining(parent.id) == 6
-    spent = await ledger.report(created.id, 3)
+    spent = await ledger.report(created.id, 3, NOON)
     assert spent is not None
     assert spent.balances == (Balance(account, 3, 10),)
 

@@ -16,6 +16,7 @@ from app.core.agents.agent import AgentId
 from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Balance, Book, Insufficient, Reserved, Spent
 from app.core.money import nanousd, usd
+from tests.contract import ledger_churn
 from tests.contract.crowd_support import (
     AMOUNT,
     DAY,
@@ -74,7 +75,7 @@ async def test_children_of_two_processes_share_what_their_parent_has(
     world: World, ledger: SqlLedger
 ) -> None:
     await ledger.reserve(ROOT, [SHARED], AMOUNT * FITTING, NOON)
-    await ledger.report(ROOT, AMOUNT)
+    await ledger.report(ROOT, AMOUNT, NOON)
     found = await crowd(world.engine, [("children", "zoe", 60), ("children", "ann", 60)])
     assert found == {"granted": FITTING - 1, "refused": 121 - FITTING}
     assert await ledger.remaining(ROOT) == 0
@@ -103,7 +104,7 @@ async def test_reports_and_releases_of_many_do_not_disturb_each_other(
         agent, order = an_agent(issue), accounts if issue % 2 else accounts[::-1]
         assert isinstance(await ledger.reserve(agent, order, 20, NOON), Reserved)
         for actual in (3, 7):
-            assert isinstance(await ledger.report(agent, actual), Spent)
+            assert isinstance(await ledger.report(agent, actual, NOON), Spent)
         assert await ledger.release(agent) == 13
 
     await asyncio.gather(*(live(ledgers[issue % 3 % 2], issue) for issue in range(1, 121)))
@@ -122,7 +123,7 @@ async def test_a_repeat_after_a_crash_reserves_nothing_more(
     for ledger in ledgers:
         assert await ledger.reserve(agent, [account], 6, NOON) == Reserved(6, 6)
         assert (await ledger.balance(account)).held_nanousd == 6
-    assert isinstance(await ledgers[0].report(agent, 2), Spent)
+    assert isinstance(await ledgers[0].report(agent, 2, NOON), Spent)
     assert await ledgers[1].reserve(agent, [account], 6, later(60)) == Reserved(6, 4)
     assert await ledgers[1].open_reservations() == [agent]
 
@@ -140,7 +141,7 @@ async def test_a_refusal_says_which_budget_how_much_is_left_and_when_it_renews(
     assert await ledger.balance(wide) == Balance(wide, 0, 7)
     assert await ledger.open_reservations() == [an_agent(1)]
     assert await ledger.remaining(an_agent(2)) == 0
-    assert await ledger.report(an_agent(2), 5) is None
+    assert await ledger.report(an_agent(2), 5, NOON) is None
 
 
 async def test_a_new_window_has_its_money_again(ledger: SqlLedger) -> None:
@@ -155,8 +156,8 @@ async def test_overspending_is_recorded_told_and_blocks_others(ledger: SqlLedger
     account = an_account("x", 10)
     await ledger.reserve(an_agent(1), [account], 6, NOON)
     over = Spent(13, left_nanousd=0, overspent_nanousd=7, balances=(Balance(account, 13, 13),))
-    assert await ledger.report(an_agent(1), 13) == over
-    assert await ledger.report(an_agent(1), 13) == over
+    assert await ledger.report(an_agent(1), 13, NOON) == over
+    assert await ledger.report(an_agent(1), 13, NOON) == over
     assert await ledger.reserve(an_agent(2), [account], 1, NOON) == Insufficient(account, 0, 1)
     assert await ledger.release(an_agent(1)) == 0
     assert await ledger.balance(account) == Balance(account, 13, 13)
@@ -165,7 +166,7 @@ async def test_overspending_is_recorded_told_and_blocks_others(ledger: SqlLedger
 async def test_a_release_frees_the_rest_once(ledger: SqlLedger) -> None:
     account = an_account("x", 10)
     await ledger.reserve(an_agent(), [account], 10, NOON)
-    await ledger.report(an_agent(), 4)
+    await ledger.report(an_agent(), 4, NOON)
     assert [await ledger.release(an_agent()) for _ in range(2)] == [6, 0]
     assert await ledger.balance(account) == Balance(account, 4, 4)
     assert await ledger.open_reservations() == []
@@ -173,7 +174,7 @@ async def test_a_release_frees_the_rest_once(ledger: SqlLedger) -> None:
 
 
 async def test_nobody_knows_an_agent_that_was_granted_nothing(ledger: SqlLedger) -> None:
-    assert await ledger.report(an_agent(), 4) is None
+    assert await ledger.report(an_agent(), 4, NOON) is None
     assert await ledger.release(an_agent()) == 0
     assert await ledger.remaining(an_agent()) == 0
 
@@ -213,17 +214,17 @@ async def test_budget_flow_example_of_seed_003(ledger: SqlLedger) -> None:
         nanousd(3.00), nanousd(3.00)
     )
     assert (await root_actual(), await root_remaining()) == (0.00, 3.00)
-    await ledger.report(root, nanousd(0.15))
+    await ledger.report(root, nanousd(0.15), NOON)
     assert (await root_actual(), await root_remaining()) == (0.15, 2.85)
     await ledger.reserve_child(a, root, nanousd(0.10), NOON)
     assert await root_remaining() == 2.75
     await ledger.reserve_child(b, root, nanousd(0.10), NOON)
     assert await root_remaining() == 2.65
-    await ledger.report(a, nanousd(0.07))
+    await ledger.report(a, nanousd(0.07), NOON)
     assert await root_actual() == 0.22
     assert usd(await ledger.release(a)) == 0.03
     assert await root_remaining() == 2.68
-    await ledger.report(b, nanousd(0.09))
+    await ledger.report(b, nanousd(0.09), NOON)
     assert await root_actual() == 0.31
     assert usd(await ledger.release(b)) == 0.01
     assert await root_remaining() == 2.69
@@ -248,9 +249,11 @@ MOVES = st.lists(
         st.sampled_from(sorted(FAMILY)),
         st.integers(0, 35),
         st.integers(0, 1),
+        st.sampled_from([0, 8, 16, 40]),
     ),
     max_size=12,
 )
+"""What, for whom, how much, by which process, after how many hours."""
 
 
 @settings(
@@ -261,33 +264,45 @@ MOVES = st.lists(
 )
 @given(MOVES)
 async def test_what_is_stored_is_what_the_arithmetic_says(
-    world: World, ledgers: Sequence[SqlLedger], moves: list[tuple[str, str, int, int]]
+    world: World, ledgers: Sequence[SqlLedger], moves: list[tuple[str, str, int, int, int]]
 ) -> None:
     """The ledger, each time read and written anew by one of two processes, against one book."""
     with world.engine.begin() as connection:
         for table in (HOLDINGS, ACCOUNTS):
             connection.execute(sa.delete(table))
-    book = Book([], [])
-    for move, name, amount, process in moves:
+    book, at = Book([], []), NOON
+    for move, name, amount, process, hours in moves:
+        at += timedelta(hours=hours)
+        counted = [account.in_window_of(at) for account in COUNTED[name]]
         ledger, agent = ledgers[process], an_agent(1, name)
         parent = FAMILY[name]
         above = None if parent is None else str(an_agent(1, parent))
         told: object
         if move == "reserve":
-            expected: object = book.reserve(str(agent), above, COUNTED[name], amount, NOON)
+            expected: object = book.reserve(str(agent), above, counted, amount, at)
             if parent is None:
-                told = await ledger.reserve(agent, COUNTED[name], amount, NOON)
+                told = await ledger.reserve(agent, counted, amount, at)
             else:
-                told = await ledger.reserve_child(
-                    agent, an_agent(1, parent), amount, NOON, COUNTED[name]
-                )
+                told = await ledger.reserve_child(agent, an_agent(1, parent), amount, at, counted)
         elif move == "spend":
-            expected, told = book.spend(str(agent), amount), await ledger.report(agent, amount)
+            expected, told = (
+                book.spend(str(agent), amount, at),
+                await ledger.report(agent, amount, at),
+            )
         else:
             expected, told = book.release(str(agent)), await ledger.release(agent)
         assert told == expected
+    for name in FAMILY:  # who has not heard of the day yet
+        assert await ledgers[0].report(an_agent(1, name), 0, at) == book.spend(
+            str(an_agent(1, name)), 0, at
+        )
     for name in FAMILY:
         page = book.holdings.get(str(an_agent(1, name)))
         assert await ledgers[0].remaining(an_agent(1, name)) == (page.left_nanousd if page else 0)
-    for balance in book.balances.values():
-        assert await ledgers[0].balance(balance.account) == balance
+    with world.engine.begin() as connection:
+        stored = ledger_churn.balances(connection)
+    in_use = [balance for balance in stored if balance != Balance(balance.account)]
+    expected_in_use = [each for each in book.balances.values() if each != Balance(each.account)]
+    assert {each.account.id: each for each in in_use} == {
+        each.account.id: each for each in expected_in_use
+    }

@@ -139,7 +139,7 @@ async def test_what_was_spent_stays_spent(world: World) -> None:
     assert isinstance(created, Agent)
     await world.store.follow(ID, AFTER, NOON)
     ledger = SqlLedger(world.engine, world.writer)
-    await ledger.report(created.id, 3)
+    await ledger.report(created.id, 3, NOON)
     moved = ("repository:acme/shop", "issue:acme/shop#12", "role:acme/shop:bug-fix", "user:ada")
     for key in (*moved, *others):
         account = Account(key, Window.TOTAL, None, 100)

@@ -167,12 +167,12 @@ def test_an_agent_is_stopped_before_the_call_that_would_exceed_its_money(
     total = before = cost_of(team, task, *steps[:answered])
     assert trip.observed == usd(before) < 1.0
     assert in_json(team, agent.id)["cost_usd"] == usd(before), "not even for the summary is it more"
-    [estimate] = [
-        event.estimate_nanousd
-        for event in team.registry.log(agent.id)
-        if isinstance(event, ModelAsked)
-    ][-1:]
-    assert estimate is not None and estimate >= 600 * 1_000 * 1_000, "all of the output it may have"
+    spent = 0
+    for event in log:
+        if isinstance(event, ModelCalled):
+            spent += event.cost_nanousd or 0
+        if isinstance(event, ModelAsked) and event.estimate_nanousd is not None:
+            assert spent + event.estimate_nanousd <= nanousd(1), "no call could have exceeded it"
     assert trip.reason.startswith(
         f"max_cost_usd reached: {money(usd(before))} of $1.00 spent, and the next model call may"
         " cost $0."
@@ -285,7 +285,7 @@ def test_a_planning_model_is_billed_apart(team: Squad, books: Books) -> None:
 
 
 def test_planning_that_is_too_dear_ends_before_it_is_paid_for(team: Squad) -> None:
-    task = team.give("plotter", "Plan much", *(runs(f"echo {n}") for n in range(20)))
+    task = team.give("plotter", "Plan much", *(runs(f"echo {n}") for n in range(60)))
     agent = team.until_escalated(task)
     assert agent.trip is not None and agent.trip.limit == "max_planning_cost_usd"
     called = [e for e in team.registry.log(agent.id) if isinstance(e, ModelCalled)]

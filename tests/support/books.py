@@ -66,12 +66,12 @@ class Books:
 
     def spend(self, account: Account, agent: AgentId, amount_nanousd: int) -> None:
         """The same of a part of it."""
-        at = datetime.now(UTC)
+        at = account.since or datetime.now(UTC)
 
         async def spend() -> None:
             held = await self._ledger.reserve(agent, (account,), amount_nanousd, at)
             assert isinstance(held, Reserved)
-            await self._ledger.report(agent, amount_nanousd)
+            await self._ledger.report(agent, amount_nanousd, at)
             await self._ledger.release(agent)
 
         asyncio.run(spend())

@@ -156,7 +156,9 @@ class SqlStore:
                     return granted
             return created
 
-        entry = ledger.Entry(change, () if parent is None else (parent,), accounts=funding.accounts)
+        entry = ledger.Entry(
+            change, () if parent is None else (parent,), at, accounts=funding.accounts
+        )
         answer: Agent | Insufficient | None
         answer = await self._writer.run_batched(ledger.settle, entry)
         return answer

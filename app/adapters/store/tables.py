@@ -6,7 +6,7 @@ escaped NUL that PostgreSQL's JSONB refuses.
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlmodel import Field, SQLModel
@@ -216,6 +216,14 @@ class AccountRow(SQLModel, table=True):
     """A bounded amount of one window, as it was last reserved from."""
 
     __tablename__ = "sq_accounts"
+    __table_args__ = (
+        sa.Index(
+            "sq_accounts_holding",
+            "key",
+            sqlite_where=sa.text("held_nanousd > actual_nanousd"),
+            postgresql_where=sa.text("held_nanousd > actual_nanousd"),
+        ),
+    )
 
     id: str = Field(primary_key=True, sa_type=sa.Text)
     key: str = Field(sa_type=sa.Text)
@@ -535,6 +543,8 @@ EVENTS = _table(EventRow)
 EFFECTS = _table(EffectRow)
 HOLDINGS = _table(HoldingRow)
 ACCOUNTS = _table(AccountRow)
+HOLDS: Final = ACCOUNTS.c.held_nanousd > ACCOUNTS.c.actual_nanousd
+"""Of accounts: somebody has money of it that is not spent yet."""
 SPEND = _table(SpendRow)
 HITS = _table(HitsRow)
 NAMED_HITS = _table(NamedHitRow)

@@ -94,6 +94,11 @@ class Account:
         """Whether the window has ended: nobody is counted in it any more."""
         return self.renews_at is not None and self.renews_at <= at
 
+    def in_window_of(self, at: datetime) -> "Account":
+        """The same budget's account for the window that `at` lies in; a window that has not ended
+        yet stays, whatever another machine's clock says."""
+        return replace(self, since=window_start(self.window, at)) if self.is_over(at) else self
+
 
 def window_start(window: Window, at: datetime) -> datetime | None:
     """The beginning of the window that `at` (aware) lies in; None for `TOTAL`."""

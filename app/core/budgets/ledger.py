@@ -11,6 +11,9 @@ spent; an account, and a parent, can give away only what nobody holds:
 Spending is told as a total that only grows, so telling it twice changes nothing. Money that is
 gone is counted even where the grant did not cover it: then the agent is overspent, and nothing is
 given away until others have let go of enough.
+
+When a window ends, what an agent has spent stays in it, and what the agent still holds is counted
+in the next one: so a day's budget bounds what is spent on that day.
 """
 
 from collections.abc import Iterable, Sequence
@@ -53,6 +56,11 @@ class Holding:
         return max(self.granted_nanousd, self._taken) if self.is_open else self._taken
 
     @property
+    def unspent_nanousd(self) -> int:
+        """What the agent and all below it hold and have not spent."""
+        return self.held_nanousd - self.actual_nanousd
+
+    @property
     def left_nanousd(self) -> int:
         """What the agent may still spend, or give to a child."""
         return max(0, self.granted_nanousd - self._taken) if self.is_open else 0
@@ -79,6 +87,15 @@ class Balance:
     def left_nanousd(self) -> int:
         """What can be given to further agents."""
         return max(0, self.account.max_nanousd - self.held_nanousd)
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What an agent itself had spent in all after one of its model calls."""
+
+    at: datetime
+    agent: str
+    own_nanousd: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +134,21 @@ class Book:
     """The pages and accounts that a transaction has read and locked.
 
     It needs the page of each agent it is asked about, of that agent's parents, and the accounts
-    of all of them.
+    of all of them; and for a grant in a new window the pages of all who still hold something in
+    the window before.
     """
 
-    def __init__(self, holdings: Iterable[Holding], balances: Iterable[Balance]) -> None:
+    def __init__(
+        self,
+        holdings: Iterable[Holding],
+        balances: Iterable[Balance],
+        spendings: Iterable[Spending] = (),
+    ) -> None:
+        """`spendings`: what agents have spent and nobody has told yet, where a window has ended
+        since; each counts in the window that it was spent in."""
         self.holdings = {holding.agent: holding for holding in holdings}
         self.balances = {balance.account.id: balance for balance in balances}
+        self._spendings = sorted(spendings, key=lambda spending: (spending.at, spending.agent))
 
     def reserve(
         self,
@@ -135,11 +161,12 @@ class Book:
         """Grant `amount_nanousd` in all, what was spent included, from all accounts or from none.
 
         A repeat grants nothing more; a larger amount is a raise. What an agent holds stays with
-        the accounts it came from; one that holds nothing is counted by `accounts` from now on.
+        the budgets it came from; one that holds nothing is counted by `accounts` from now on.
         Raises `ValueError` for a negative amount.
         """
         if amount_nanousd < 0:
             raise ValueError(f"{agent}: a grant cannot be negative: {amount_nanousd}")
+        self._turn(at)
         for account in accounts:
             known = self.balances.get(account.id, Balance(account))
             self.balances[account.id] = replace(known, account=account)
@@ -154,18 +181,19 @@ class Book:
             granted_nanousd=amount_nanousd,
             open_since=before.open_since or at,
         )
-        short = self._shortage(after, after.held_nanousd - before.held_nanousd, at)
+        short = self._shortage(after, after.held_nanousd - before.held_nanousd)
         if short is not None:
             return short
         self._put(after)
         return Reserved(after.granted_nanousd, after.left_nanousd)
 
-    def spend(self, agent: str, own_nanousd: int) -> Spent | None:
-        """The agent itself has spent so much in all; None if nothing was ever granted to it."""
-        before = self.holdings.get(agent, Holding(agent))
-        if before == Holding(agent):
+    def spend(self, agent: str, own_nanousd: int, at: datetime) -> Spent | None:
+        """The agent itself has spent so much in all, the last of it at `at`; None if nothing was
+        ever granted to it."""
+        if self.holdings.get(agent, Holding(agent)) == Holding(agent):
             return None
-        self._put(replace(before, own_nanousd=max(before.own_nanousd, own_nanousd)))
+        self._turn(at)
+        self._spend(Spending(at, agent, own_nanousd))
         after = self.holdings[agent]
         return Spent(
             after.actual_nanousd,
@@ -191,8 +219,47 @@ class Book:
         above = {each for page in self._chain(parent) for each in page.accounts}
         return tuple(account.id for account in accounts if account.id not in above)
 
-    def _shortage(self, after: Holding, more_nanousd: int, at: datetime) -> Insufficient | None:
-        """What has too little left. A window that is over has nothing more to guard."""
+    def _turn(self, at: datetime) -> None:
+        """End the windows that are over at `at`, each after what was spent in it is counted."""
+        for spending in self._spendings:
+            if spending.at <= at:
+                self._let_windows_end(spending.at)
+                self._spend(spending)
+        self._let_windows_end(at)
+
+    def _let_windows_end(self, at: datetime) -> None:
+        for page in list(self.holdings.values()):
+            if page.is_open or page.unspent_nanousd:
+                self._move_on(page, at)
+
+    def _spend(self, spending: Spending) -> None:
+        page = self.holdings[spending.agent]
+        if spending.own_nanousd <= page.own_nanousd:
+            return
+        for each in list(self._chain(page)):
+            self._move_on(each, spending.at)
+        self._put(
+            replace(self.holdings[spending.agent], own_nanousd=spending.own_nanousd),
+        )
+
+    def _move_on(self, page: Holding, at: datetime) -> None:
+        """Count what the page still holds in the windows of `at`; what it has spent stays."""
+        accounts = []
+        for each in page.accounts:
+            ended = self.balances[each]
+            account = ended.account.in_window_of(at)
+            accounts.append(account.id)
+            if account.id == each:
+                continue
+            begun = self.balances.get(account.id, Balance(account))
+            held = page.unspent_nanousd
+            self.balances[each] = replace(ended, held_nanousd=ended.held_nanousd - held)
+            self.balances[account.id] = replace(begun, held_nanousd=begun.held_nanousd + held)
+        if tuple(accounts) != page.accounts:
+            self.holdings[page.agent] = replace(page, accounts=tuple(accounts))
+
+    def _shortage(self, after: Holding, more_nanousd: int) -> Insufficient | None:
+        """What has too little left."""
         if after.parent is not None:
             parent = self.holdings.get(after.parent, Holding(after.parent))
             if not parent.is_open or parent.left_nanousd < more_nanousd:
@@ -201,7 +268,6 @@ class Book:
             self.balances[each]
             for each in after.accounts
             if self.balances[each].left_nanousd < more_nanousd
-            and not self.balances[each].account.is_over(at)
         ]
         if not empty:
             return None

@@ -89,7 +89,7 @@ class Money:
         """
         ledger, now, here = self._world.ledger, self._world.clock.now(), repository_of(agent)
         history = await self._world.store.log(agent.id)
-        if await ledger.report(agent.id, own_nanousd(history)) is None:
+        if await ledger.report(agent.id, own_nanousd(history), now) is None:
             return None
         plan = (await self._plans.of(here)).plan or RepositoryPlan()
         started = Started(here.full_name, agent.id.issue, agent.id.role, agent.started_by)
@@ -100,7 +100,8 @@ class Money:
     async def settle(self, agent: Agent, history: Sequence[AgentEvent]) -> None:
         """Tell the ledger what the agent itself has spent; a final one lets go of the rest, and so
         does a sub-agent that is paused: its parent may need the money meanwhile."""
-        spent = await self._world.ledger.report(agent.id, own_nanousd(history))
+        now = self._world.clock.now()
+        spent = await self._world.ledger.report(agent.id, own_nanousd(history), now)
         if spent is None:
             return
         if agent.is_final or (agent.parent is not None and agent.state is State.PAUSED):

@@ -301,7 +301,8 @@ class SubAgents:
     ) -> tuple[Limits, bool]:
         """The limits, with no more money than the parent holds in the ledger, if it is in there."""
         history = await self._world.store.log(parent.id)
-        spent = await self._world.ledger.report(parent.id, own_nanousd(history))
+        now = self._world.clock.now()
+        spent = await self._world.ledger.report(parent.id, own_nanousd(history), now)
         if spent is None:
             return limits, False
         granted, wanted = usd(spent.left_nanousd), limits.max_cost_usd
