@@ -36,6 +36,7 @@ from app.services.handlers.segment import Segments
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import BrakeWatch, Braking
+from app.services.moves.funds import Funds
 from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
@@ -88,6 +89,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     stopping = Stopping(world, moves=moves)
     braking = Braking(world, moves=moves)
     room = Room(world, moves=moves)
+    funds = Funds(world, moves=moves, money=money)
     providers = Providers(world, moves=moves, alerting=alerting)
 
     # Effects: what people see on GitHub
@@ -152,6 +154,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         sub_agents=sub_agents,
         braking=braking,
         room=room,
+        funds=funds,
         providers=providers,
         stops=stops,
         opening=Opening(world),
@@ -198,6 +201,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         repositories=repositories,
         braking=braking,
         room=room,
+        funds=funds,
         providers=providers,
         moving=moving,
         drain=drain,

@@ -26,6 +26,7 @@ from app.core.agents.events import (
 )
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Hold, Layer
+from app.core.breaker.verdict import money
 from app.scripted.script import Answer, Call
 from tests.support import processes
 from tests.support.people import TRIES, Task, repository
@@ -301,7 +302,8 @@ def test_money_asks_before_the_call_that_may_cost_too_much(team: Squad) -> None:
     assert "| `max_cost_usd` | $0." in table and "| $0.24 | USD |" in table
 
     words = answer_to(team, task, tells(team, task, "/squadron raise max_cost_usd +2.40"))
-    assert "The budget `role:spender` has $1.76 left, and this takes $2.40." in words
+    left, takes = money(2 - hold.observed), money(0.24 + 2.40 - hold.observed)
+    assert f"The budget `role:spender` has {left} left, and this takes {takes}." in words
     assert team.agent(task) == agent
     is_approved(team, tells(team, task, "/squadron raise max_cost_usd +1.50"))
     team.until(task, State.COMPLETED)

@@ -494,12 +494,16 @@ def test_a_raise_takes_its_money_out_of_the_budget(team: Squad, books: Books) ->
     task = team.give("holder", "Hold", *[spends] * 40, repository="octo/shop")
     agent = team.until(task, State.PAUSED)
     budget = role_budget("holder", 2, Window.MONTH)
-    assert books.balance(*budget, agent).held_nanousd == nanousd(1)
+    spent = team.registry.counters(agent.id).cost_nanousd
+    until(
+        lambda: books.balance(*budget, agent).held_nanousd == spent, "who is paused holds no money"
+    )
     said = tells(team, task, "/squadron raise max_cost_usd +1.5")
     answer = team.until_comment(task, f"squadron:answer:{said.rpartition('/')[2]} ")
-    assert "The budget `role:octo/shop:holder` has $1.00 left, and this takes $1.50." in answer
+    left, takes = money(2 - usd(spent)), money(1 + 1.5 - usd(spent))
+    assert f"The budget `role:octo/shop:holder` has {left} left, and this takes {takes}." in answer
     assert team.agent(task) == agent
-    assert books.balance(*budget, agent).held_nanousd == nanousd(1)
+    assert books.balance(*budget, agent).held_nanousd == spent
 
     tells(team, task, "/squadron raise max_cost_usd +1")
     until_runs(team, task)

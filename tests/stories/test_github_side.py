@@ -1,5 +1,7 @@
 """What stands on GitHub about an agent: once, up to date, and put right when it is not."""
 
+from dataclasses import replace
+
 from tests.stories.happening import ASKING, ASKS, AT_REVIEW, FIXES, PAUSED, STOPPED
 from tests.support.github import BOT, is_call
 from tests.support.people import REPOSITORY, Task, repository
@@ -169,7 +171,7 @@ def test_money_that_is_left_over_pays_for_the_next() -> None:
     budget = {"scope": "role", "name": "dear", "window": "day", "max_cost_usd": 1}
     places = {REPOSITORY: repository({"dear": {"max_cost_usd": 0.6}}, {"budgets": [budget]})}
     with story(places, operator={"pricing": {"scripted": {"input": 1, "output": 0}}}) as squad:
-        first = squad.give("dear", "The first", *ASKS)
+        first = squad.give("dear", "The first", replace(runs("ls"), think_seconds=3_000), *ASKS)
         second = squad.give("dear", "The second", *ASKS)
         assert squad.agents(second) == []
         squad.close(first)

@@ -18,11 +18,12 @@ from tests.stories.happening import (
 )
 from tests.support.github import BOT
 from tests.support.people import REPOSITORY, Task, repository
+from tests.support.steps import is_blocked
 from tests.twins.story import Story, story
 
 CONFIG: Final = {"budgets": [{"scope": "role", "name": "dear", "window": "day", "max_cost_usd": 1}]}
 OPERATOR: Final[Mapping[str, Any]] = {
-    "pricing": {"scripted": {"input": 1, "output": 0}},
+    "pricing": {"scripted": {"input": 0, "output": 800}},
     "rate": {"starts_per_user_per_hour": 2},
 }
 
@@ -52,7 +53,7 @@ def released(squad: Story, task: Task) -> None:
 
 
 def spent(squad: Story, task: Task) -> None:
-    squad.give("dear", "The first", *ASKS, by="ada")
+    squad.give("dear", "The first", is_blocked("Which colour? " * 180), by="ada")  # 50 cents
 
 
 def the_next_day(squad: Story, task: Task) -> None:

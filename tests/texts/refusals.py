@@ -20,6 +20,8 @@ from app.core.words.refusals import (
     OLDER,
     STOPPING,
     budget_refused,
+    budget_spent,
+    budget_unseen,
     github_away,
     never,
     no_room,
@@ -46,6 +48,11 @@ CENT: Final = 10_000_000
 def _short(most: int, left: int, asked: int) -> Insufficient:
     account = Account("role:octo/demo:bug-fix", Window.DAY, START, most * CENT)
     return Insufficient(account, left_nanousd=left * CENT, asked_nanousd=asked * CENT)
+
+
+def _never_renews(short: Insufficient) -> Insufficient:
+    assert short.account is not None
+    return replace(short, account=replace(short.account, window=Window.TOTAL, since=None))
 
 
 def _held_up(why: str, waits_for: Waits) -> str:
@@ -188,6 +195,36 @@ Correct this on the default branch, then set the label again.\
         lambda: _held_up(github_away("502 Bad Gateway"), Waits.GIT),
         snapshot(
             "The agent waits for GitHub: GitHub does not answer (502 Bad Gateway). Nothing is lost: the agent goes on by itself as soon as there is an answer."
+        ),
+    ),
+    Text(
+        HELD,
+        "A budget has too little left when the agent is to go on",
+        lambda: _held_up(budget_spent(_short(2_000, 250, 1_150)), Waits.BUDGET),
+        snapshot(
+            "The agent waits for money: the budget `role:octo/demo:bug-fix` ($20.00 a day) has $2.50 left, and the agent may need up to $11.50 more. The budget renews at 2026-03-02 00:00 UTC. Nothing is lost: the agent goes on by itself as soon as there is enough."
+        ),
+    ),
+    Text(
+        HELD,
+        "The same, and the budget never renews",
+        lambda: _held_up(budget_spent(_never_renews(_short(2_000, 250, 1_150))), Waits.BUDGET),
+        snapshot(
+            "The agent waits for money: the budget `role:octo/demo:bug-fix` ($20.00 in all) has $2.50 left, and the agent may need up to $11.50 more. The budget never renews. Nothing is lost: the agent goes on by itself as soon as there is enough."
+        ),
+    ),
+    Text(
+        HELD,
+        "Whose budget it is cannot be seen",
+        lambda: _held_up(
+            budget_unseen(
+                "there is a budget of the team octo/leads, and GitHub does not say who is in it."
+                " Grant the App the organization permission `members: read`, or remove the budget."
+            ),
+            Waits.BUDGET,
+        ),
+        snapshot(
+            "The agent waits for money: there is a budget of the team octo/leads, and GitHub does not say who is in it. Grant the App the organization permission `members: read`, or remove the budget. Nothing is lost: the agent goes on by itself after that."
         ),
     ),
     Text(

@@ -30,6 +30,8 @@ class Waits(StrEnum):
     """A QUEUED agent: its model's provider does not answer."""
     GIT = "git"
     """A QUEUED agent: GitHub, or its git, does not answer."""
+    BUDGET = "budget"
+    """A QUEUED agent: a budget has too little left for it to go on."""
 
 
 class Phase(StrEnum):

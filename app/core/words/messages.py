@@ -91,6 +91,8 @@ def _held_up_sentence(told: HeldUp) -> str:
         return f"The agent waits for the model's provider: {told.why}"
     if told.waits_for is Waits.GIT:
         return f"The agent waits for GitHub: {told.why}"
+    if told.waits_for is Waits.BUDGET:
+        return f"The agent waits for money: {told.why}"
     return f"The agent waits for room: {told.why}"
 
 

@@ -204,6 +204,26 @@ def github_away(reason: str) -> str:
     )
 
 
+def budget_spent(short: Insufficient) -> str:
+    """A budget has too little left for an agent that is to go on: which, how much, and when."""
+    account = short.account
+    assert account is not None, "who is told this has no parent"
+    left, asked = money(usd(short.left_nanousd)), money(usd(short.asked_nanousd))
+    if account.renews_at is None:
+        then = "The budget never renews"
+    else:
+        then = f"The budget renews at {instant(account.renews_at)}"
+    return (
+        f"the budget {account_words(account)} has {left} left, and the agent may need up to {asked}"
+        f" more. {then}. Nothing is lost: the agent goes on by itself as soon as there is enough."
+    )
+
+
+def budget_unseen(reason: str) -> str:
+    """Nobody can tell whose budget counts an agent that is to go on."""
+    return f"{in_one_line(reason)} Nothing is lost: the agent goes on by itself after that."
+
+
 def paused_words(role: str, brake: Brake) -> str:
     """Somebody asked for an agent while a person has paused everything there."""
     return (

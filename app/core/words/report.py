@@ -41,7 +41,7 @@ from app.core.effects.calls import Call, calls
 from app.core.rules.plan import RoleKind
 from app.testruns import Outcome
 
-_HELD_UP: Final = (Waits.ROOM, Waits.PROVIDER, Waits.GIT)
+_HELD_UP: Final = (Waits.ROOM, Waits.PROVIDER, Waits.GIT, Waits.BUDGET)
 """What a QUEUED agent may wait for."""
 
 

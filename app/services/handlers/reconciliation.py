@@ -36,6 +36,7 @@ from app.services.guard import Guard
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import LIFTED, Braking
+from app.services.moves.funds import Funds
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.queueing import places_in_queue
@@ -108,6 +109,7 @@ class Reconciliation:
         repositories: RepositoryLooks,
         braking: Braking,
         room: Room,
+        funds: Funds,
         providers: Providers,
         moving: Moving,
         drain: Drain,
@@ -127,6 +129,7 @@ class Reconciliation:
         self._repositories = repositories
         self._braking = braking
         self._room = room
+        self._funds = funds
         self._providers = providers
         self._doubles = Doubles(world)
         self._moving = moving
@@ -273,7 +276,7 @@ class Reconciliation:
     async def _is_held_back(self, agent: Agent, repairs: Repairs) -> bool:
         """Whether a queued agent has work to come, waits for something that is to be had by other
         means than a worker, or was just let on."""
-        if await self._providers.let_on(agent):
+        if await self._providers.let_on(agent) or await self._funds.let_on(agent):
             repairs.note("let on", agent)
             return True
         if await self._world.engine.is_pending(RunSegment(agent.id, agent.segment).id):

@@ -46,6 +46,7 @@ from app.ports import (
 )
 from app.services.effects.publisher import Publisher
 from app.services.moves.brakes import Braking
+from app.services.moves.funds import Funds
 from app.services.moves.kept_work import keep_work
 from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
@@ -83,6 +84,7 @@ class Segments:
         sub_agents: SubAgents,
         braking: Braking,
         room: Room,
+        funds: Funds,
         providers: Providers,
         stops: Stops,
         opening: Opening,
@@ -95,6 +97,7 @@ class Segments:
         self._publisher = publisher
         self._braking = braking
         self._room = room
+        self._funds = funds
         self._providers = providers
         self._stops = stops
         self._sub_agents = sub_agents
@@ -168,6 +171,7 @@ class Segments:
             await self._rests(agent_id, segment)
             or await self._braking.hold_back(agent_id, segment)
             or await self._room.hold_up(agent_id, segment)
+            or await self._funds.hold_up(agent_id, segment)
             or await self._providers.hold_up(agent_id, segment)
         )
 

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 from app.core.agents.agent import Agent, AgentId
+from app.core.agents.counters import fold, maximum_of
 from app.core.agents.events import AgentEvent, ModelCalled
-from app.core.agents.lifecycle import State
 from app.core.budgets.budgets import Account, Budget, Scope, Started, accounts, within_budget
-from app.core.budgets.ledger import Insufficient
-from app.core.limits import CATALOGUE, Limits
+from app.core.budgets.ledger import Insufficient, Spent
+from app.core.limits import CATALOGUE, LimitName, Limits
 from app.core.money import nanousd
 from app.core.rules.plan import RepositoryPlan
 from app.ports import Funding, Refused, Repository
@@ -87,10 +87,30 @@ class Money:
 
         Raises `Unmeasurable`; may raise `GitHubFailed`.
         """
-        ledger, now, here = self._world.ledger, self._world.clock.now(), repository_of(agent)
         history = await self._world.store.log(agent.id)
-        if await ledger.report(agent.id, own_nanousd(history), now) is None:
+        if await self._told(agent, history) is None:
             return None
+        return await self._granted(agent, maximum_usd)
+
+    async def taken_again(self, agent: Agent) -> Insufficient | None:
+        """Grant again what the agent may spend and let go of while it waited; None: the agent
+        holds it, or no budget counts the agent.
+
+        Raises `Unmeasurable`; may raise `GitHubFailed`.
+        """
+        history = await self._world.store.log(agent.id)
+        spent = await self._told(agent, history)
+        if spent is None or spent.left_nanousd:
+            return None
+        maximum_usd = maximum_of(LimitName.MAX_COST_USD, agent.assignment.limits, fold(history))
+        return None if maximum_usd is None else await self._granted(agent, maximum_usd)
+
+    async def _told(self, agent: Agent, history: Sequence[AgentEvent]) -> Spent | None:
+        now = self._world.clock.now()
+        return await self._world.ledger.report(agent.id, own_nanousd(history), now)
+
+    async def _granted(self, agent: Agent, maximum_usd: float) -> Insufficient | None:
+        ledger, now, here = self._world.ledger, self._world.clock.now(), repository_of(agent)
         plan = (await self._plans.of(here)).plan or RepositoryPlan()
         started = Started(here.full_name, agent.id.issue, agent.id.role, agent.started_by)
         counted = await self._accounts(here, started, plan.budgets_of(here.full_name), now)
@@ -99,12 +119,11 @@ class Money:
 
     async def settle(self, agent: Agent, history: Sequence[AgentEvent]) -> None:
         """Tell the ledger what the agent itself has spent; a final one lets go of the rest, and so
-        does a sub-agent that is paused: its parent may need the money meanwhile."""
-        now = self._world.clock.now()
-        spent = await self._world.ledger.report(agent.id, own_nanousd(history), now)
+        does one that waits, and no clock runs: others may need the money meanwhile."""
+        spent = await self._told(agent, history)
         if spent is None:
             return
-        if agent.is_final or (agent.parent is not None and agent.state is State.PAUSED):
+        if agent.is_final or agent.waits_for is not None:
             await self._world.ledger.release(agent.id)
         await self._alerting.of_spending(agent, spent)
 
