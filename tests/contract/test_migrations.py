@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from app.adapters.store.codec import decode_event
 from app.adapters.store.database import migrate, migration_config
 from app.adapters.store.migrations import VERSION_TABLE, is_ours
-from app.adapters.store.tables import METADATA, PREFIX
+from app.adapters.store.tables import HITS, HITTERS, METADATA, PREFIX
 from app.core.agents.events import Tripped
 from app.core.agents.stops import Layer, Trip
 from app.core.limits import LimitName
@@ -140,6 +140,38 @@ def test_who_was_stopped_because_tests_could_not_run_has_tripped_the_limit(
     assert json.loads(rows[2].body) == quoted
     reader = TypeAdapter(Trip)
     assert [reader.validate_json(each) for each in stops[:2]] == [expected] * 2
+
+
+def test_what_was_counted_in_an_hour_still_counts_when_each_hit_counts_for_an_hour(
+    empty: sa.Engine,
+) -> None:
+    migrate(empty, "0026")
+    hours = [("ada", NOON, 3, 2), ("bob", NOON, 1, 0)]
+    names = [("ada", "start 1", 1), ("ada", "start 2", 0), ("bob", "start 3", 1)]
+    with empty.begin() as connection:
+        for login, since, allowed, refused in hours:
+            row = {"login": login, "since": since, "allowed": allowed, "refused": refused}
+            columns = "login, since, allowed, refused"
+            values = ":login, :since, :allowed, :refused"
+            insert = sa.text(f"INSERT INTO sq_hits ({columns}) VALUES ({values})")
+            connection.execute(
+                insert.bindparams(sa.bindparam("since", type_=sa.DateTime(timezone=True))), row
+            )
+        for login, what, is_counted in names:
+            row = {"login": login, "what": what, "is_counted": is_counted}
+            insert = sa.text("INSERT INTO sq_named_hits VALUES (:login, :what, :is_counted)")
+            connection.execute(insert, row)
+    migrate(empty)
+    with empty.connect() as connection:
+        kept = connection.execute(sa.select(HITS).order_by(HITS.c.login, HITS.c.number)).all()
+        told = connection.execute(sa.select(HITTERS).order_by(HITTERS.c.login)).all()
+    assert [(row.login, row.at, row.what) for row in kept] == [
+        ("ada", NOON, "start 1"),
+        ("ada", NOON, None),
+        ("ada", NOON, None),
+        ("bob", NOON, "start 3"),
+    ]
+    assert [tuple(row) for row in told] == [("ada", NOON, "start 2"), ("bob", None, None)]
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(empty: sa.Engine) -> None:

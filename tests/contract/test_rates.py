@@ -1,11 +1,13 @@
 """Rates: a hundred an hour for each user, whatever the process, and one word about it."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 
 from app.adapters.store.rates import SqlRates
+from app.adapters.store.tables import HITS
 from app.core.budgets.rates import Allowed, Refused
 from tests.contract.crowd_support import LIMIT, NOON, crowd, hit_all
 from tests.contract.store_support import World
@@ -18,30 +20,55 @@ def rates(world: World) -> SqlRates:
     return SqlRates(world.writer)
 
 
+def refused(until: datetime, told_at: datetime = NOON, *, first: bool) -> Refused:
+    return Refused(until, told_at, first)
+
+
 async def test_the_hundredth_is_allowed_and_the_next_is_refused(rates: SqlRates) -> None:
     for second in range(LIMIT):
         answer = await rates.hit("ada", LIMIT, NOON + timedelta(seconds=second))
         assert answer == Allowed()
-    until = NOON + HOUR
-    assert await rates.hit("ada", LIMIT, NOON + timedelta(minutes=5)) == Refused(until, first=True)
+    until, told_at = NOON + HOUR, NOON + timedelta(minutes=5)
+    assert await rates.hit("ada", LIMIT, told_at) == refused(until, told_at, first=True)
     for minute in (6, 59):
         answer = await rates.hit("ada", LIMIT, NOON + timedelta(minutes=minute))
-        assert answer == Refused(until, first=False)
+        assert answer == refused(until, told_at, first=False)
 
 
-async def test_the_hour_runs_from_the_first_hit_and_then_begins_anew(rates: SqlRates) -> None:
-    assert await rates.hit("ada", 1, NOON) == Allowed()
+async def test_each_counts_for_an_hour(rates: SqlRates) -> None:
+    half = NOON + HOUR / 2
+    assert await rates.hit("ada", 2, NOON, "start 1") == Allowed()
+    assert await rates.hit("ada", 2, half, "start 2") == Allowed()
     last = NOON + HOUR - timedelta(microseconds=1)
-    assert await rates.hit("ada", 1, last) == Refused(NOON + HOUR, first=True)
-    assert await rates.hit("ada", 1, NOON + HOUR) == Allowed()
-    refused = await rates.hit("ada", 1, NOON + HOUR)
-    assert refused == Refused(NOON + 2 * HOUR, first=True)
+    assert await rates.hit("ada", 2, last) == refused(NOON + HOUR, last, first=True)
+    assert await rates.hit("ada", 2, NOON + HOUR, "start 3") == Allowed()
+    assert await rates.hit("ada", 2, NOON + HOUR) == refused(half + HOUR, last, first=False)
+    assert await rates.hit("ada", 2, half + HOUR, "start 3") == Allowed(), "counted before"
+    assert await rates.hit("ada", 2, half + HOUR) == Allowed()
+    assert await rates.hit("ada", 2, half + HOUR) == refused(NOON + 2 * HOUR, last, first=False)
+
+
+async def test_what_is_over_is_not_kept(world: World, rates: SqlRates) -> None:
+    for hours in range(5):
+        for number in range(3):
+            at = NOON + hours * HOUR
+            assert await rates.hit("ada", 3, at, f"{hours}:{number}") == Allowed()
+    with world.engine.connect() as connection:
+        kept = connection.scalars(sa.select(HITS.c.what).order_by(HITS.c.number)).all()
+    assert kept == ["4:0", "4:1", "4:2"]
+
+
+async def test_a_clock_that_is_behind_forgets_nothing(rates: SqlRates) -> None:
+    assert await rates.hit("ada", 2, NOON + HOUR) == Allowed()
+    assert await rates.hit("ada", 2, NOON) == Allowed()
+    assert await rates.hit("ada", 2, NOON + HOUR) == Allowed(), "what came at noon is over"
+    assert isinstance(await rates.hit("ada", 2, NOON + HOUR), Refused)
 
 
 async def test_a_users_name_ignores_case_and_other_users_have_their_own(rates: SqlRates) -> None:
     assert await rates.hit("Ada", 2, NOON) == Allowed()
     assert await rates.hit("aDA", 2, NOON) == Allowed()
-    assert await rates.hit("ada", 2, NOON) == Refused(NOON + HOUR, first=True)
+    assert await rates.hit("ada", 2, NOON) == refused(NOON + HOUR, first=True)
     assert await rates.hit("bob", 2, NOON) == Allowed()
     assert await rates.hit("dependabot[bot]", 2, NOON) == Allowed()
 
@@ -49,12 +76,12 @@ async def test_a_users_name_ignores_case_and_other_users_have_their_own(rates: S
 async def test_refused_hits_cost_nothing_once_the_limit_is_raised(rates: SqlRates) -> None:
     assert await rates.hit("ada", 1, NOON) == Allowed()
     for first in (True, False, False):
-        assert await rates.hit("ada", 1, NOON) == Refused(NOON + HOUR, first)
+        assert await rates.hit("ada", 1, NOON) == refused(NOON + HOUR, first=first)
     assert await rates.hit("ada", 2, NOON) == Allowed()
 
 
 async def test_a_limit_of_none_at_all_refuses_the_first(rates: SqlRates) -> None:
-    assert await rates.hit("ada", 0, NOON) == Refused(NOON + HOUR, first=True)
+    assert await rates.hit("ada", 0, NOON) == refused(NOON + HOUR, first=True)
 
 
 async def test_many_at_once_in_one_process(rates: SqlRates) -> None:
@@ -77,7 +104,7 @@ async def test_the_same_words_count_once_whoever_hears_them(rates: SqlRates) -> 
         at = NOON + timedelta(minutes=minute)
         assert await rates.hit("ada", 2, at, "comment 7") == Allowed()
     assert await rates.hit("Ada", 2, NOON, "comment 8") == Allowed()
-    assert await rates.hit("ada", 2, NOON, "comment 9") == Refused(NOON + HOUR, first=True)
+    assert await rates.hit("ada", 2, NOON, "comment 9") == refused(NOON + HOUR, first=True)
     assert await rates.hit("ada", 2, NOON, "comment 7") == Allowed(), "it was counted before"
 
 
@@ -88,7 +115,7 @@ async def test_words_of_several_people_count_for_each_and_so_do_words_without_a_
     assert await rates.hit("bob", 1, NOON, "comment 7") == Allowed()
     assert await rates.hit("eve", 2, NOON) == Allowed()
     assert await rates.hit("eve", 2, NOON) == Allowed()
-    assert await rates.hit("eve", 2, NOON) == Refused(NOON + HOUR, first=True)
+    assert await rates.hit("eve", 2, NOON) == refused(NOON + HOUR, first=True)
 
 
 async def test_the_first_that_was_refused_is_the_one_to_say_so_until_the_hour_ends(
@@ -97,29 +124,30 @@ async def test_the_first_that_was_refused_is_the_one_to_say_so_until_the_hour_en
     """GitHub may be away when it is to be said, or the process dies: then it is heard again."""
     assert await rates.hit("ada", 1, NOON, "start 1") == Allowed()
     for _ in range(2):
-        assert await rates.hit("ada", 1, NOON, "start 2") == Refused(NOON + HOUR, first=True)
-        assert await rates.hit("ada", 1, NOON, "start 3") == Refused(NOON + HOUR, first=False)
-        assert await rates.hit("ada", 1, NOON) == Refused(NOON + HOUR, first=False)
+        assert await rates.hit("ada", 1, NOON, "start 2") == refused(NOON + HOUR, first=True)
+        assert await rates.hit("ada", 1, NOON, "start 3") == refused(NOON + HOUR, first=False)
+        assert await rates.hit("ada", 1, NOON) == refused(NOON + HOUR, first=False)
 
 
 async def test_the_next_hour_remembers_no_name_of_the_one_before(rates: SqlRates) -> None:
     after = NOON + HOUR
     assert await rates.hit("ada", 1, NOON, "start 1") == Allowed()
-    assert await rates.hit("ada", 1, NOON, "start 2") == Refused(after, first=True)
+    assert await rates.hit("ada", 1, NOON, "start 2") == refused(after, first=True)
     assert await rates.hit("ada", 1, after, "start 3") == Allowed()
-    assert await rates.hit("ada", 1, after, "start 4") == Refused(after + HOUR, first=True)
+    told = refused(after + HOUR, after, first=True)
+    assert await rates.hit("ada", 1, after, "start 4") == told
     for known in ("start 1", "start 2"):
-        assert await rates.hit("ada", 1, after, known) == Refused(after + HOUR, first=False)
+        assert await rates.hit("ada", 1, after, known) == refused(after + HOUR, after, first=False)
 
 
 async def test_what_was_refused_and_then_allowed_by_a_higher_limit_counts_once(
     rates: SqlRates,
 ) -> None:
     assert await rates.hit("ada", 1, NOON, "start 1") == Allowed()
-    assert await rates.hit("ada", 1, NOON, "start 2") == Refused(NOON + HOUR, first=True)
+    assert await rates.hit("ada", 1, NOON, "start 2") == refused(NOON + HOUR, first=True)
     for _ in range(3):
         assert await rates.hit("ada", 2, NOON, "start 2") == Allowed()
-    assert await rates.hit("ada", 2, NOON, "start 3") == Refused(NOON + HOUR, first=False)
+    assert await rates.hit("ada", 2, NOON, "start 3") == refused(NOON + HOUR, first=False)
 
 
 async def test_names_heard_at_the_same_moment_count_once_each(rates: SqlRates) -> None:
@@ -134,8 +162,9 @@ async def test_names_heard_at_the_same_moment_count_once_each(rates: SqlRates) -
 async def test_a_longer_window_is_kept_beside_the_hours(rates: SqlRates) -> None:
     day = timedelta(days=1)
     assert await rates.hit("alert:budget", 1, NOON, window=day) == Allowed()
-    refused = await rates.hit("alert:budget", 1, NOON + 23 * HOUR, window=day)
-    assert refused == Refused(NOON + day, first=True)
+    late = NOON + 23 * HOUR
+    answer = await rates.hit("alert:budget", 1, late, window=day)
+    assert answer == refused(NOON + day, late, first=True)
     assert await rates.hit("alert:budget", 1, NOON + day, window=day) == Allowed()
 
 
@@ -146,4 +175,4 @@ async def test_two_processes_count_the_same_words_once(world: World) -> None:
     left = SqlRates(world.writer)
     for number in range(10):
         assert await left.hit("ada", LIMIT, NOON, f"word {90 + number}") == Allowed()
-    assert await left.hit("ada", LIMIT, NOON) == Refused(NOON + HOUR, first=True)
+    assert await left.hit("ada", LIMIT, NOON) == refused(NOON + HOUR, first=True)

@@ -96,7 +96,7 @@ def test_us2_a_model_call_without_text_resets_nothing() -> None:
 # --- User Story 3: rate limiting --------------------------------------------------------------
 
 
-def messages(hits: Hits | None, count: int, at_seconds: float) -> tuple[Hits | None, list[bool]]:
+def messages(hits: Hits, count: int, at_seconds: float) -> tuple[Hits, list[bool]]:
     """So many messages of one user at one instant; which were let through."""
     passed = []
     for _ in range(count):
@@ -107,15 +107,16 @@ def messages(hits: Hits | None, count: int, at_seconds: float) -> tuple[Hits | N
 
 def test_us3_scenarios_1_and_2_the_101st_message_of_an_hour_is_rejected() -> None:
     """Seed 004, User Story 3, scenarios 1 and 2, and its independent test."""
-    hits, passed = messages(None, 100, 0)
+    hits, passed = messages(Hits(), 100, 0)
     assert all(passed)
     _, answer = hit(hits, 100, START + timedelta(minutes=59))
-    assert answer == Refused(until=START + timedelta(hours=1), first=True)
+    hour, minutes = START + timedelta(hours=1), START + timedelta(minutes=59)
+    assert answer == Refused(until=hour, told_at=minutes, first=True)
 
 
 def test_us3_scenario_3_when_the_period_expires_the_counter_resets() -> None:
     """Seed 004, User Story 3, scenario 3."""
-    hits, _ = messages(None, 101, 0)
+    hits, _ = messages(Hits(), 101, 0)
     hits, passed = messages(hits, 1, 3_599.999)
     assert passed == [False]
     _, passed = messages(hits, 101, 3_600)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from app.adapters.store.database import make_engine
 from app.adapters.store.ledger import SqlLedger
 from app.adapters.store.store import SqlStore
-from app.adapters.store.tables import ACCOUNTS, HITS
+from app.adapters.store.tables import ACCOUNTS, HITS, HITTERS
 from app.adapters.store.writer import GroupWriter
 from app.cli.main import app
 from app.core.agents.agent import Agent, AgentId
@@ -91,11 +91,16 @@ class Books:
     def let_an_hour_pass(self, who: str) -> None:
         """Whatever was counted for somebody was counted an hour earlier."""
         with self._engine.begin() as connection:
-            since = connection.scalar(sa.select(HITS.c.since).where(HITS.c.login == who))
-            assert since is not None, f"nothing was ever counted for {who}"
-            connection.execute(
-                sa.update(HITS).where(HITS.c.login == who).values(since=since - HOUR)
-            )
+            counted = sa.select(HITS.c.number, HITS.c.at).where(HITS.c.login == who)
+            rows = connection.execute(counted).all()
+            assert rows, f"nothing was ever counted for {who}"
+            for row in rows:
+                is_it = (HITS.c.login == who) & (HITS.c.number == row.number)
+                connection.execute(sa.update(HITS).where(is_it).values(at=row.at - HOUR))
+            told = sa.select(HITTERS.c.told_at).where(HITTERS.c.login == who)
+            if (told_at := connection.scalar(told)) is not None:
+                is_it = HITTERS.c.login == who
+                connection.execute(sa.update(HITTERS).where(is_it).values(told_at=told_at - HOUR))
 
     def wait(self, start: WaitingStart) -> None:
         """A start that a service has put off."""

@@ -1,20 +1,18 @@
-"""`ports.Rates` on a database: each user's window is one row, counted by one process at a time.
-
-Beside it stands a row for each thing with a name that was counted in the window, and for the first
-that was refused; they go when the next window begins.
+"""`ports.Rates` on a database: a row for each user, locked while one process counts, and beside it
+a row for each thing that counts in the user's window.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import sqlalchemy as sa
 
 from app.adapters.store.dialects import insert, upsert
-from app.adapters.store.tables import HITS, NAMED_HITS
+from app.adapters.store.tables import HITS, HITTERS
 from app.adapters.store.writer import GroupWriter
-from app.core.budgets.rates import HOUR, Allowed, Hits, Refused, hit
+from app.core.budgets.rates import HOUR, Allowed, Counted, Hits, Refused, hit
 from app.core.text.unicode import whole
 
 
@@ -34,7 +32,8 @@ class SqlRates:
     ) -> Allowed | Refused:
         """Count one hit of `user`; the one after the limit is refused."""
         login = whole(user.casefold())
-        return await self._writer.run_batched(count, Hit(login, most, at, what, window))
+        name = None if what is None else whole(what)
+        return await self._writer.run_batched(count, Hit(login, most, at, name, window))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,85 +51,79 @@ class Hit:
 
 def count(connection: sa.Connection, hits: Sequence[Hit]) -> Sequence[Allowed | Refused]:
     """Count all, each after the one before it."""
-    first_by_login = {each.login: each for each in reversed(hits)}
-    logins = sorted(first_by_login)  # one order for all processes: no deadlock
+    logins = sorted({each.login for each in hits})  # one order for all processes: no deadlock
     connection.execute(
-        insert(connection, HITS).on_conflict_do_nothing(),
-        [_columns(login, Hits(since=first_by_login[login].at)) for login in logins],
+        insert(connection, HITTERS).on_conflict_do_nothing(),
+        [_hitter(login, Hits()) for login in logins],
     )
-    stored = _stored(connection, logins, {each.what for each in hits if each.what is not None})
-    windows = dict(stored)
+    stored = _stored(connection, logins)
+    after = {login: kept.hits for login, kept in stored.items()}
+    over = dict.fromkeys(logins, datetime.min.replace(tzinfo=UTC))
     answers = []
     for each in hits:
-        windows[each.login], answer = hit(
-            windows[each.login], each.most, each.at, each.what, each.window
-        )
+        known = after[each.login]
+        after[each.login], answer = hit(known, each.most, each.at, each.what, each.window)
+        over[each.login] = max(over[each.login], each.at - each.window)
         answers.append(answer)
-    connection.execute(
-        upsert(connection.dialect.name, HITS), [_columns(login, windows[login]) for login in logins]
-    )
-    _keep_names(connection, stored, windows)
+    for login in logins:
+        _write(connection, login, stored[login], after[login], over[login])
     return answers
 
 
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is stored of a user."""
+
+    hits: Hits
+    last_number: int = 0
+    """Of the hits that are stored."""
+
+
 _LOGINS: Final[sa.BindParameter[str]] = sa.bindparam("logins", expanding=True)
-_NAMES: Final[sa.BindParameter[str]] = sa.bindparam("names", expanding=True)
 _LOCKED: Final = (
-    sa.select(HITS).where(HITS.c.login.in_(_LOGINS)).order_by(HITS.c.login).with_for_update()
+    sa.select(HITTERS)
+    .where(HITTERS.c.login.in_(_LOGINS))
+    .order_by(HITTERS.c.login)
+    .with_for_update()
 )
-_NAMED: Final = sa.select(NAMED_HITS).where(
-    NAMED_HITS.c.login.in_(_LOGINS), NAMED_HITS.c.what.in_(_NAMES)
+_HITS: Final = (
+    sa.select(HITS).where(HITS.c.login.in_(_LOGINS)).order_by(HITS.c.login, HITS.c.number)
 )
-_FORGET: Final = sa.delete(NAMED_HITS).where(NAMED_HITS.c.login.in_(_LOGINS))
+_FORGET: Final = sa.delete(HITS).where(
+    HITS.c.login == sa.bindparam("of"), HITS.c.at <= sa.bindparam("over")
+)
 
 
-def _stored(
-    connection: sa.Connection, logins: Sequence[str], names: Collection[str]
-) -> Mapping[str, Hits]:
-    """The windows of `logins`, whose rows are locked from now on; of the names, those asked for."""
-    windows = {
-        row.login: Hits(row.since, row.allowed, row.refused)
+def _stored(connection: sa.Connection, logins: Sequence[str]) -> Mapping[str, _Kept]:
+    """What is kept of `logins`, whose rows are locked from now on."""
+    stored = {
+        row.login: _Kept(Hits(told_at=row.told_at, told=row.told))
         for row in connection.execute(_LOCKED, {"logins": logins})
     }
-    if not names:
-        return windows
-    for row in connection.execute(_NAMED, {"logins": logins, "names": sorted(names)}):
-        known = windows[row.login]
-        if row.is_counted:
-            windows[row.login] = replace(known, counted=known.counted | {row.what})
-        else:
-            windows[row.login] = replace(known, first_refused=row.what)
-    return windows
+    for row in connection.execute(_HITS, {"logins": logins}):
+        hits = stored[row.login].hits
+        counted = (*hits.counted, Counted(row.at, row.what))
+        stored[row.login] = _Kept(replace(hits, counted=counted), row.number)
+    return stored
 
 
-def _keep_names(
-    connection: sa.Connection, before: Mapping[str, Hits], after: Mapping[str, Hits]
+def _write(
+    connection: sa.Connection, login: str, stored: _Kept, after: Hits, over: datetime
 ) -> None:
-    """Write the names that are new, after those of windows that are over are gone."""
-    over = [login for login, hits in before.items() if after[login].since != hits.since]
-    if over:
-        connection.execute(_FORGET, {"logins": over})
-    known = {**before, **{login: Hits(after[login].since) for login in over}}
+    """What has changed of one user. `over`: what was counted then, or before, counts no more."""
+    before = stored.hits
+    left = sum(each.at > over for each in before.counted)
+    if left < len(before.counted):
+        connection.execute(_FORGET, {"of": login, "over": over})
     new = [
-        {"login": login, "what": what, "is_counted": int(is_counted)}
-        for login, hits in after.items()
-        for what, is_counted in _names(hits).items()
-        if _names(known[login]).get(what) is not is_counted
+        {"login": login, "number": number, "at": each.at, "what": each.what}
+        for number, each in enumerate(after.counted[left:], stored.last_number + 1)
     ]
     if new:
-        connection.execute(upsert(connection.dialect.name, NAMED_HITS), new)
+        connection.execute(sa.insert(HITS), new)
+    if (before.told_at, before.told) != (after.told_at, after.told):
+        connection.execute(upsert(connection.dialect.name, HITTERS), [_hitter(login, after)])
 
 
-def _names(hits: Hits) -> Mapping[str, bool]:
-    """What has a name, and whether it was counted; an allowance that was raised wins."""
-    refused = {} if hits.first_refused is None else {hits.first_refused: False}
-    return {**refused, **dict.fromkeys(hits.counted, True)}
-
-
-def _columns(login: str, hits: Hits) -> dict[str, object]:
-    return {
-        "login": login,
-        "since": hits.since,
-        "allowed": hits.allowed,
-        "refused": hits.refused,
-    }
+def _hitter(login: str, hits: Hits) -> dict[str, object]:
+    return {"login": login, "told_at": hits.told_at, "told": hits.told}

@@ -253,29 +253,30 @@ class SpendRow(SQLModel, table=True):
     """1: the figures are taken from what was sent and seen; else they were reported."""
 
 
-class HitsRow(SQLModel, table=True):
-    """What one user did in the hour that began at `since`."""
+class HitterRow(SQLModel, table=True):
+    """A user of whom is counted how often something was done."""
+
+    __tablename__ = "sq_hitters"
+
+    login: str = Field(primary_key=True, sa_type=FreeText)
+    """In small letters."""
+    told_at: datetime | None = Field(sa_type=Instant)
+    """When the user was last to be told of a refusal."""
+    told: str | None = Field(sa_type=FreeText)
+    """The name of what was refused then."""
+
+
+class HitRow(SQLModel, table=True):
+    """One thing that a user did within the last hour."""
 
     __tablename__ = "sq_hits"
 
     login: str = Field(primary_key=True, sa_type=FreeText)
     """In small letters."""
-    since: datetime = Field(sa_type=Instant)
-    allowed: int
-    refused: int
-
-
-class NamedHitRow(SQLModel, table=True):
-    """One thing with a name of a user's present hour; most of them were counted, and of those that
-    were refused only the first is kept."""
-
-    __tablename__ = "sq_named_hits"
-
-    login: str = Field(primary_key=True, sa_type=FreeText)
-    """In small letters."""
-    what: str = Field(primary_key=True, sa_type=FreeText)
-    is_counted: int
-    """1, or 0 for the first that was refused."""
+    number: int = Field(primary_key=True)
+    at: datetime = Field(sa_type=Instant)
+    what: str | None = Field(sa_type=FreeText)
+    """Its name, if it has one."""
 
 
 class WaitingRow(SQLModel, table=True):
@@ -546,8 +547,8 @@ ACCOUNTS = _table(AccountRow)
 HOLDS: Final = ACCOUNTS.c.held_nanousd > ACCOUNTS.c.actual_nanousd
 """Of accounts: somebody has money of it that is not spent yet."""
 SPEND = _table(SpendRow)
-HITS = _table(HitsRow)
-NAMED_HITS = _table(NamedHitRow)
+HITTERS = _table(HitterRow)
+HITS = _table(HitRow)
 WAITING_STARTS = _table(WaitingRow)
 HEARD_COMMANDS = _table(HeardCommandsRow)
 ADAPTED_LIMITS = _table(AdaptedRow)

@@ -1,8 +1,9 @@
-"""How often one user may do something: so many times in the hour after the first time.
+"""How often one user may do something: so many times in any hour.
 
-What a user does may have a name: the comment that was written, the agent that is to be started.
-Webhooks are told twice, reconciliation hears the same words, and a process dies between counting
-and doing; what has the same name counts once an hour, however often it is heard.
+The window slides: at each moment the hour before it counts. What a user does may have a name: the
+comment that was written, the agent that is to be started. Webhooks are told twice, reconciliation
+hears the same words, and a process dies between counting and doing; what has the same name counts
+once within the hour after it was counted, however often it is heard.
 """
 
 from dataclasses import dataclass, replace
@@ -13,17 +14,24 @@ HOUR: Final = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
-    """What one user did in one window."""
+class Counted:
+    """One thing that was allowed."""
 
-    since: datetime
-    """When the window began: at the first hit."""
-    allowed: int = 0
-    refused: int = 0
-    counted: frozenset[str] = frozenset()
-    """Names of what was allowed."""
-    first_refused: str | None = None
-    """The name of what was refused first, if it has one."""
+    at: datetime
+    what: str | None = None
+    """Its name, if it has one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """What one user did lately."""
+
+    counted: tuple[Counted, ...] = ()
+    """In the window, in the order in which it was counted."""
+    told_at: datetime | None = None
+    """When the user was last to be told of a refusal; at most once in a window."""
+    told: str | None = None
+    """The name of what was refused then, if it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,29 +41,38 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """One hit too many; it is not counted against the next window."""
+    """One hit too many; it counts against nobody."""
 
     until: datetime
-    """When the next window may begin."""
+    """When the next one is allowed, unless others come before it."""
+    told_at: datetime
+    """When the user was last to be told of a refusal."""
     first: bool
-    """Whether it is the window's first, heard again or not: the one to say so, once."""
+    """Whether it is that refusal, heard again or not: the one to say so, once."""
 
 
 def hit(
-    before: Hits | None,
+    before: Hits,
     most: int,
     at: datetime,
     what: str | None = None,
     window: timedelta = HOUR,
 ) -> tuple[Hits, Allowed | Refused]:
-    """One more hit `at`, after those of `before` (None: never any); `what`: its name."""
-    hits = Hits(since=at) if before is None or at - before.since >= window else before
-    if what is not None and what in hits.counted:
+    """One more hit `at`, after those of `before`; `what`: its name."""
+    counted = tuple(each for each in before.counted if at - each.at < window)
+    hits = replace(before, counted=counted)
+    if what is not None and any(each.what == what for each in counted):
         return hits, Allowed()
-    if hits.allowed < most:
-        counted = hits.counted if what is None else hits.counted | {what}
-        return replace(hits, allowed=hits.allowed + 1, counted=counted), Allowed()
-    if hits.refused == 0:
-        hits = replace(hits, first_refused=what)
-    first = hits.refused == 0 or (what is not None and what == hits.first_refused)
-    return replace(hits, refused=hits.refused + 1), Refused(hits.since + window, first)
+    if len(counted) < most:
+        return replace(hits, counted=(*counted, Counted(at, what))), Allowed()
+    if hits.told_at is None or at - hits.told_at >= window:
+        hits = replace(hits, told_at=at, told=what)
+        return hits, Refused(_until(hits, most, at, window), at, first=True)
+    first = what is not None and what == hits.told
+    return hits, Refused(_until(hits, most, at, window), hits.told_at, first)
+
+
+def _until(hits: Hits, most: int, at: datetime, window: timedelta) -> datetime:
+    """When fewer than `most` are left in the window."""
+    times = sorted(each.at for each in hits.counted)
+    return (times[-most] if most else at) + window

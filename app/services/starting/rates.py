@@ -41,6 +41,6 @@ class UserRates:
         log.warning("too many starts and commands", extra={"by": login, "first": refused.first})
         if refused.first:
             most = self._world.house.starts_per_user_per_hour
-            key = f"rate:{login}:{refused.until:%Y%m%d%H%M%S}"
+            key = f"rate:{login}:{refused.told_at:%Y%m%d%H%M%S}"
             text = rate_refused(login, most, refused.until)
             await self._answers.say_once(repository, issue, key, text)
