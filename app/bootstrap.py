@@ -146,6 +146,7 @@ class Service:
     settings: Settings
     engine: RunningEngine
     store: SqlStore
+    ledger: SqlLedger
     intake: Intake
     dispatcher: Dispatcher
     perform: Handler
@@ -286,6 +287,7 @@ def build(
         settings=settings,
         engine=engine,
         store=store,
+        ledger=books.ledger,
         intake=Intake(secrets, store, world.clock),
         dispatcher=Dispatcher(store, world.exclusive, world.clock),
         perform=services.perform,

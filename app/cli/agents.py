@@ -14,7 +14,7 @@ from app.adapters.clock import SystemClock
 from app.adapters.store.codec import encode_event
 from app.adapters.store.store import SqlStore
 from app.cli.failing import fail
-from app.cli.registry import AsJson, agent_called, answered, open_registry, opened
+from app.cli.registry import AsJson, agent_called, answered, open_ledger, open_registry, opened
 from app.cli.terminal import cell, say
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
 from app.core.agents.events import AgentEvent, Decided, HeldUp
@@ -22,6 +22,7 @@ from app.core.agents.queueing import QueuePlace
 from app.core.breaker.verdict import figure
 from app.core.rules.brakes import Brake
 from app.core.steering.next_step import why_it_stays
+from app.core.words.budget import holding_words
 from app.core.words.refusals import brake_words
 from app.core.words.report import Report, report
 from app.core.words.story import command_words, quoted, refused_words, story
@@ -160,15 +161,24 @@ def explain(
     read = answered(_read(opened(open_registry), agent_id))
     if read is None:
         fail(f"there is no agent {agent_id} in this registry; `squadron agents` lists them")
+    holding = answered(opened(open_ledger).holding(read.report.agent.id))
     if as_json:
         events: list[Json] = [json.loads(encode_event(event)) for event in read.log]
         shown = explanation_json(
-            read.report, events, read.effects, read.commands, read.decision, read.stays
+            read.report,
+            events,
+            read.effects,
+            read.commands,
+            read.decision,
+            read.stays,
+            holding,
         )
         say(json.dumps(shown, indent=2))
         return
     for line in story(read.report, read.log, read.effects, read.stays):
         say(line)
+    if holding is not None:
+        say(f"\nIts money\n  {holding_words(holding)}")
     if read.commands:
         say("\nWhat people told it")
     for told in read.commands:

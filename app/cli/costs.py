@@ -10,12 +10,16 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from app.adapters.clock import SystemClock
+from app.adapters.store.ledger import SqlLedger
 from app.cli.registry import AsJson, answered, open_ledger, opened
 from app.cli.terminal import cell, say
 from app.core.breaker.verdict import money
+from app.core.budgets.ledger import Balance, Holding
 from app.core.money import usd
+from app.core.words.budget import holding_words
+from app.core.words.refusals import account_words
 from app.ports import Cost, CostsBy
-from app.services.views import Json
+from app.services.views import Json, budgets_json
 
 
 def costs(
@@ -23,9 +27,15 @@ def costs(
     days: Annotated[
         int | None, typer.Option(min=1, max=3650, help="Only of the last N days.")
     ] = None,
+    budgets: Annotated[
+        bool, typer.Option("--budgets", help="What is left of each budget, and who holds money.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """What model calls have cost, by role, issue, user, model, repository or agent."""
+    if budgets:
+        _show_budgets(as_json=as_json)
+        return
     since = None if days is None else SystemClock().now() - timedelta(days=days)
     found = answered(opened(open_ledger).costs(by, since))
     if as_json:
@@ -39,6 +49,31 @@ def costs(
     console = Console()
     console.print(table)
     console.print(f"total: {_words(found)}", highlight=False)
+
+
+def _show_budgets(*, as_json: bool) -> None:
+    balances, holdings = answered(_budgets(opened(open_ledger)))
+    if as_json:
+        say(json.dumps(budgets_json(balances, holdings), indent=2))
+        return
+    console = Console()
+    if not balances:
+        console.print("No budget has counted an agent lately.")
+        return
+    table = Table(Column("budget", overflow="fold"), "spent", "reserved", "left", "renews")
+    for balance in balances:
+        amounts = (balance.actual_nanousd, balance.unspent_nanousd, balance.left_nanousd)
+        renews_at = balance.account.renews_at
+        renews = "never" if renews_at is None else f"{renews_at:%Y-%m-%d} 00:00 UTC"
+        words = account_words(balance.account).replace("`", "")
+        table.add_row(cell(words), *(money(usd(each)) for each in amounts), renews)
+    console.print(table)
+    for page in holdings:
+        say(f"{page.agent}: {holding_words(page)}")
+
+
+async def _budgets(ledger: SqlLedger) -> tuple[Sequence[Balance], Sequence[Holding]]:
+    return await ledger.balances(SystemClock().now()), await ledger.holdings()
 
 
 def _words(costs: Sequence[Cost]) -> str:

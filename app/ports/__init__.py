@@ -49,7 +49,7 @@ from app.ports.github import (
     Unreadable,
 )
 from app.ports.hook import Hook
-from app.ports.ledger import Cost, CostsBy, Funding, Ledger, Rates
+from app.ports.ledger import FORGOTTEN_AFTER, Cost, CostsBy, Funding, Ledger, Rates
 from app.ports.machine import (
     SEGMENT_VARIABLE,
     WORKSPACE_INSIDE,
@@ -124,6 +124,7 @@ from app.ports.workspace import (
 
 __all__ = [
     "CUT_OFF",
+    "FORGOTTEN_AFTER",
     "SEGMENT_VARIABLE",
     "WORKSPACE_INSIDE",
     "WORK_IN_PROGRESS",

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from app.core.agents.agent import AgentId
 from app.core.budgets.budgets import Account
-from app.core.budgets.ledger import Balance, Insufficient, Reserved, Spent
+from app.core.budgets.ledger import Balance, Holding, Insufficient, Reserved, Spent
 from app.core.budgets.rates import HOUR, Allowed, Refused
+
+FORGOTTEN_AFTER: Final = timedelta(days=62)
+"""A budget of which nobody has used anything for so long is not listed any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,20 @@ class Ledger(Protocol):
         """What became of an account's money, by the maximum that `account` names."""
         ...
 
+    async def balances(self, at: datetime) -> Sequence[Balance]:
+        """What is left of all budgets at `at`, by key and window: each account of the present
+        window, and one for each budget of which nothing was used in that window yet. Budgets of
+        which nothing was used for `FORGOTTEN_AFTER` are left out."""
+        ...
+
+    async def holding(self, agent: AgentId) -> Holding | None:
+        """What an agent was granted, and what became of it; None: nothing was ever granted."""
+        ...
+
+    async def holdings(self) -> Sequence[Holding]:
+        """The same of all who hold money, in the order of their ids."""
+        ...
+
     async def open_reservations(self) -> Sequence[AgentId]:
         """Agents that hold money, for reconciliation: those among them that are final, or unknown
         to the registry, are to be released."""
@@ -128,7 +145,8 @@ class Rates(Protocol):
         what: str | None = None,
         window: timedelta = HOUR,
     ) -> Allowed | Refused:
-        """Count one hit of `user`, whose name ignores case; the one after `most` in the window is
-        refused. `what`: a name by which it counts once in the window, however often it is told.
+        """Count one hit of `user`, whose name ignores case; the one after `most` in the window
+        before `at` is refused. `what`: a name by which it counts once in a window, however often it
+        is told.
         """
         ...

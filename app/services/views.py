@@ -12,6 +12,7 @@ from app.core.agents.evidence import Evidence
 from app.core.agents.signs import sign_words
 from app.core.agents.stops import Failure, Hold, Trip
 from app.core.breaker.verdict import amount_words
+from app.core.budgets.ledger import Balance, Holding
 from app.core.github.hints import dig
 from app.core.limits import CATALOGUE, Limits
 from app.core.money import usd
@@ -118,6 +119,41 @@ def not_started_json(start: StartRefused) -> Json:
     }
 
 
+def budgets_json(balances: Sequence[Balance], holdings: Sequence[Holding]) -> Json:
+    """What is left of budgets, and who holds money of them."""
+    return {
+        "budgets": [_balance_json(balance) for balance in balances],
+        "agents": [holding_json(page) for page in holdings],
+    }
+
+
+def _balance_json(balance: Balance) -> Json:
+    account = balance.account
+    return {
+        "budget": account.key,
+        "window": account.window.value,
+        "renews_at": instant(account.renews_at) if account.renews_at else None,
+        "maximum_usd": usd(account.max_nanousd),
+        "spent_usd": usd(balance.actual_nanousd),
+        "reserved_usd": usd(balance.unspent_nanousd),
+        "left_usd": usd(balance.left_nanousd),
+    }
+
+
+def holding_json(page: Holding) -> Json:
+    """What an agent was granted; of `left_usd` it may spend, and its sub-agents may have some."""
+    of_sub_agents = page.children_held_nanousd - page.children_actual_nanousd
+    return {
+        "agent": page.agent,
+        "parent": page.parent,
+        "granted_usd": usd(page.granted_nanousd) if page.is_open else 0.0,
+        "spent_usd": usd(page.own_nanousd),
+        "tree_spent_usd": usd(page.actual_nanousd),
+        "reserved_by_sub_agents_usd": usd(of_sub_agents),
+        "left_usd": usd(page.left_nanousd),
+    }
+
+
 def pass_json(done: Pass | None) -> Json | None:
     """The last pass of reconciliation; null before the first."""
     if done is None:
@@ -188,11 +224,14 @@ def explanation_json(
     commands: Sequence[HeardCommands],
     decision: Decided | None,
     stays: Mapping[str, str],
+    holding: Holding | None,
 ) -> Json:
     """`squadron explain AGENT --json`; `events` are the stored ones, `decision` is the last one
-    that a look has led to, `stays` says why nothing moves the agent, by the rule that says so."""
+    that a look has led to, `stays` says why nothing moves the agent, by the rule that says so,
+    `holding` is its money of budgets."""
     return {
         "agent": agent_json(report),
+        "budget": None if holding is None else holding_json(holding),
         "events": [{"seq": seq, **event} for seq, event in enumerate(events, 1)],
         "warnings": [
             _warning_json(warning, report.agent.assignment.limits) for warning in report.warnings

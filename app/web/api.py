@@ -27,6 +27,7 @@ from app.services.views import (
     agent_json,
     amount,
     brake_json,
+    budgets_json,
     dead_delivery_json,
     not_started_json,
     pass_json,
@@ -137,6 +138,13 @@ def router(service: Service) -> APIRouter:
             "brakes": [*map(brake_json, await service.store.brakes())],
             "last_pass": pass_json(await service.store.last_pass()),
         }
+
+    @api.get("/budgets", tags=["budgets"])
+    async def budgets() -> Json:
+        """What is left of each budget, and under `agents` who holds money of them. An agent may
+        spend what it has left, or give it to sub-agents; `tree_spent_usd` counts theirs too."""
+        now = service.clock.now()
+        return budgets_json(await service.ledger.balances(now), await service.ledger.holdings())
 
     @api.get("/agents/{agent_id:path}", responses={404: {"description": "Unknown agent"}})
     async def agent(agent_id: KnownId) -> Json:

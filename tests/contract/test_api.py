@@ -29,7 +29,12 @@ ROLES = {"pauser": {"max_tool_calls": 2, "on_limit": "pause"}, "free": {}}
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
-    operator = {"rate": {"starts_per_user_per_hour": 25}, "ceilings": {"max_tool_calls": 4}}
+    operator = {
+        "rate": {"starts_per_user_per_hour": 25},
+        "ceilings": {"max_tool_calls": 4},
+        "budgets": [{"scope": "role", "name": "free", "window": "day", "max_cost_usd": 2}],
+        "pricing": {"scripted": {"input": 1, "output": 1}},
+    }
     places = {"octo/demo": repository(ROLES)}
     with squad(tmp_path_factory.mktemp("api"), places, operator=operator) as team:
         yield team
@@ -153,7 +158,8 @@ def test_the_registry_and_one_agent_have_the_shape_of_the_examples(
     assert (shown["state"], shown["waits_for"]) == ("PAUSED", "raise")
     assert shown["limits"]["max_tool_calls"] == {"observed": 2, "maximum": 2}
     assert shown["limits"]["max_active_duration"]["maximum"] == 7200
-    assert (shown["trip"], shown["pull_request"], shown["cost_usd"]) == (None, None, None)
+    assert (shown["trip"], shown["pull_request"]) == (None, None)
+    assert shown["cost_usd"] == shown["tokens"] / 1_000_000
     assert shown["tokens"] > 0 and shown["branch"] == held.branch and shown["sha"] == held.sha
 
 
@@ -283,6 +289,14 @@ def test_what_the_last_look_at_github_has_cost_is_told_alike_everywhere(team: Sq
 
 
 @pytest.mark.full
+def test_what_is_left_of_budgets_is_told_as_the_command_tells_it(team: Squad) -> None:
+    answer = team.asks_api("GET", "/api/budgets")
+    assert answer.status_code == 200
+    [budget] = answer.json()["budgets"]
+    assert (budget["budget"], budget["maximum_usd"]) == ("role:free", 2.0)
+    assert answer.json() == json.loads(team.service.commands("costs", "--budgets", "--json").stdout)
+
+
 def test_ctrl_c_is_an_orderly_end(team: Squad) -> None:
     """As `docs/how-to/stop-everything.md` says."""
     assert team.service.interrupt() == 0

@@ -32,7 +32,7 @@ from app.core.budgets.ledger import (
     Spending,
     Spent,
 )
-from app.ports import Cost, CostsBy, StoreUnavailable
+from app.ports import FORGOTTEN_AFTER, Cost, CostsBy, StoreUnavailable
 
 MOST_LEVELS: Final = 100
 """Of agents above an agent; far more than any `max_depth` allows."""
@@ -86,6 +86,23 @@ class SqlLedger:
     async def balance(self, account: Account) -> Balance:
         """What became of an account's money."""
         return await read(self._engine, lambda connection: _balance(connection, account))
+
+    async def balances(self, at: datetime) -> Sequence[Balance]:
+        """What is left of all budgets, as far as they were used lately."""
+        return await read(self._engine, lambda connection: _balances_at(connection, at))
+
+    async def holding(self, agent: AgentId) -> Holding | None:
+        """What an agent was granted, and what became of it."""
+        pages = await read(self._engine, lambda connection: read_pages(connection, [str(agent)]))
+        return next((page for page in pages if page != Holding(page.agent)), None)
+
+    async def holdings(self) -> Sequence[Holding]:
+        """The same of all who hold money."""
+
+        def of_all(connection: sa.Connection) -> Sequence[Holding]:
+            return read_pages(connection, connection.scalars(_OPEN).all())
+
+        return await read(self._engine, of_all)
 
     async def open_reservations(self) -> Sequence[AgentId]:
         """Agents that hold money."""
@@ -368,6 +385,23 @@ def _balance(connection: sa.Connection, account: Account) -> Balance:
         )
         held += int(connection.scalar(left_behind) or 0)
     return Balance(account, known.actual_nanousd, held)
+
+
+def _balances_at(connection: sa.Connection, at: datetime) -> Sequence[Balance]:
+    """Each budget once: of its newest window, which has to be used lately, or never ends."""
+    query = sa.select(ACCOUNTS.c.id).where(
+        ACCOUNTS.c.since.is_(None) | (ACCOUNTS.c.since > at - FORGOTTEN_AFTER) | HOLDS
+    )
+    newest: dict[tuple[str, Window], Account] = {}
+    for balance in read_balances(connection, connection.scalars(query).all()):
+        account = balance.account
+        known = newest.get((account.key, account.window), account)
+        is_newer = known.since is None or account.since is None or account.since > known.since
+        newest[account.key, account.window] = account if is_newer else known
+    windows = list(Window)
+    present = [account.in_window_of(at) for account in newest.values()]
+    present.sort(key=lambda account: (account.key, windows.index(account.window)))
+    return [_balance(connection, account) for account in present]
 
 
 def _balance_row(balance: Balance) -> Mapping[str, object]:

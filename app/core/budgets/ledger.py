@@ -84,6 +84,11 @@ class Balance:
     held_nanousd: int = 0
 
     @property
+    def unspent_nanousd(self) -> int:
+        """What agents hold of it and have not spent."""
+        return self.held_nanousd - self.actual_nanousd
+
+    @property
     def left_nanousd(self) -> int:
         """What can be given to further agents."""
         return max(0, self.account.max_nanousd - self.held_nanousd)
