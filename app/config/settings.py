@@ -5,7 +5,7 @@ representation contains a secret, or any value of a variable that may hold one.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -24,6 +24,15 @@ MAX_ROTATING: Final = 2
 SECRETS: Final = tuple(name for name, variable in VARIABLES.items() if variable.is_secret)
 """Variables that are secret; each has a `…_FILE`."""
 
+UNNAMED: Final = "api"
+"""Who is named when the token of `ADMIN_TOKEN` was shown."""
+LEAST_TOKEN_CHARACTERS: Final = 16
+"""Of a token with a name: fewer could be guessed."""
+
+_NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,38}")
+_TOKEN_LINE: Final = (
+    "expected a name, a blank and a token; a name has up to 39 letters, digits, '.', '_' and '-'"
+)
 _PEM: Final = re.compile(r"^-----BEGIN .*?^-----END [^\n]*-----$", re.DOTALL | re.MULTILINE)
 
 
@@ -35,6 +44,15 @@ class SettingsError(Exception):
         super().__init__("\n".join(self.problems))
 
 
+@dataclass(frozen=True, slots=True)
+class AdminToken:
+    """Who may use `/api`."""
+
+    name: str
+    """As it stands in the log of what its bearer did: `api`, or `api:NAME`."""
+    token: SecretStr
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What the environment says, checked and with defaults filled in."""
@@ -44,8 +62,8 @@ class Settings:
     """PEM, at most `MAX_ROTATING`; the first is used for as long as GitHub takes it."""
     webhook_secrets: tuple[SecretStr, ...] = ()
     """At most `MAX_ROTATING`; a delivery may be signed with any of them."""
-    admin_token: SecretStr | None = None
-    """None: `/api` is off."""
+    admin_tokens: tuple[AdminToken, ...] = ()
+    """Empty: `/api` is off."""
     github_api_url: str = DEFAULT_API_URL
     """Without a slash at the end, like every address here."""
     github_git_url: str = "https://github.com"
@@ -79,7 +97,8 @@ class Settings:
     def secret_values(self) -> tuple[str, ...]:
         """All that must not leave this installation, as far as it can be told from words."""
         secrets = [*self.github_private_keys, *self.webhook_secrets]
-        secrets += filter(None, (self.admin_token, self.model_api_key))
+        secrets += (each.token for each in self.admin_tokens)
+        secrets += filter(None, (self.model_api_key,))
         password = urlsplit(self.database_url.get_secret_value()).password or ""
         values = [*(each.get_secret_value() for each in secrets), unquote(password)]
         return tuple(value for value in values if len(value) >= LEAST_SECRET_CHARACTERS)
@@ -118,7 +137,7 @@ class _Reader:
             github_app_id=self._app_id(),
             github_private_keys=self._private_keys(known.get("GITHUB_PRIVATE_KEY")),
             webhook_secrets=self._webhook_secrets(known.get("WEBHOOK_SECRET")),
-            admin_token=known.get("ADMIN_TOKEN"),
+            admin_tokens=self._admin_tokens(known["ADMIN_TOKEN"]) if "ADMIN_TOKEN" in known else (),
             github_api_url=api_url,
             github_git_url=self._url("GITHUB_GIT_URL") or git_url_of(api_url),
             data_dir=data_dir,
@@ -142,21 +161,46 @@ class _Reader:
             self._wrong(name, f"and {PREFIX}{name}_FILE are both set: set only one")
         if file is None:
             return SecretStr(value) if value else None
+        text = self._text(f"{name}_FILE", file)
+        return None if text is None else SecretStr(text.strip())
+
+    def _text(self, name: str, file: str) -> str | None:
+        """What stands in a file that a variable names."""
         try:
             with Path(file).open("rb") as opened:
                 content = opened.read(MAX_SECRET_FILE_BYTES + 1)
-            text = content.decode().strip()
+            text = content.decode()
         except OSError as error:
-            self._wrong(f"{name}_FILE", f"names {file}, which cannot be read: {error.strerror}")
+            self._wrong(name, f"names {file}, which cannot be read: {error.strerror}")
             return None
         except UnicodeDecodeError:
-            self._wrong(f"{name}_FILE", f"names {file}, which is not UTF-8 text")
+            self._wrong(name, f"names {file}, which is not UTF-8 text")
             return None
-        if not text or len(content) > MAX_SECRET_FILE_BYTES:
-            size = "larger than 64 kB" if text else "empty"
-            self._wrong(f"{name}_FILE", f"names {file}, which is {size}")
+        if not text.strip() or len(content) > MAX_SECRET_FILE_BYTES:
+            size = "larger than 64 kB" if text.strip() else "empty"
+            self._wrong(name, f"names {file}, which is {size}")
             return None
-        return SecretStr(text)
+        return text
+
+    def _admin_tokens(self, unnamed: SecretStr | None) -> tuple[AdminToken, ...]:
+        found = [] if unnamed is None else [AdminToken(UNNAMED, unnamed)]
+        file = self._value("ADMIN_TOKENS_FILE")
+        text = None if file is None else self._text("ADMIN_TOKENS_FILE", file)
+        for number, line in enumerate((text or "").splitlines(), 1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            name, *values = line.split()
+            if not _NAME.fullmatch(name) or len(values) != 1:
+                self._wrong("ADMIN_TOKENS_FILE", f"line {number} of its file: {_TOKEN_LINE}")
+            elif len(values[0]) < LEAST_TOKEN_CHARACTERS:
+                least = f"the token has fewer than {LEAST_TOKEN_CHARACTERS} characters"
+                self._wrong("ADMIN_TOKENS_FILE", f"line {number} of its file: {least}")
+            else:
+                found.append(AdminToken(f"{UNNAMED}:{name}", SecretStr(values[0])))
+        for what, each in (("name", [one.name.casefold() for one in found]), ("token", _of(found))):
+            if len(set(each)) < len(each):
+                self._wrong("ADMIN_TOKENS_FILE", f"has a {what} twice: whose deed is it then?")
+        return tuple(found)
 
     def _app_id(self) -> int | None:
         value = self._value("GITHUB_APP_ID")
@@ -222,6 +266,10 @@ class _Reader:
 
     def _wrong(self, name: str, message: str) -> None:
         self._problems.append(f"{PREFIX}{name} {message}")
+
+
+def _of(tokens: Sequence[AdminToken]) -> Sequence[str]:
+    return [each.token.get_secret_value() for each in tokens]
 
 
 def git_url_of(api_url: str) -> str:

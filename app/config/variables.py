@@ -67,6 +67,10 @@ VARIABLES: Final[Mapping[str, Variable]] = MappingProxyType(
         "ADMIN_TOKEN": Variable(
             meaning="the bearer token of `/api`", default="`/api` is off", is_secret=True
         ),
+        "ADMIN_TOKENS_FILE": Variable(
+            meaning="a file of tokens of `/api` with names, `NAME TOKEN` a line: each has a rate of"
+            " its own, and its name stands in the log of what it did",
+        ),
         "GITHUB_API_URL": Variable(
             meaning="the address of GitHub's REST interface", default=f"`{DEFAULT_API_URL}`"
         ),

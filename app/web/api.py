@@ -2,16 +2,18 @@
 
 import hmac
 import math
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, HTTPException, Security
+from fastapi import APIRouter, Depends, HTTPException, Request, Security
 from fastapi.responses import JSONResponse
 from fastapi.security import HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.bootstrap import Service
+from app.config.settings import AdminToken
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.queueing import QueuePlace
 from app.core.breaker.raises import BadAmount, Grant, NotGranted
@@ -33,8 +35,6 @@ from app.services.views import (
     pass_json,
 )
 
-BY: Final = "api"
-"""Who is named in the log when the API was told to raise a limit."""
 MOST_NOTE_CHARACTERS: Final = 10_000
 GUARDED: Final = ("/api", "/openapi.json")
 """How paths begin that need the token."""
@@ -68,16 +68,21 @@ KnownId = Annotated[AgentId, Depends(_agent_id)]
 
 
 class BearersOnly:
-    """ASGI: `/api` and its description are for the bearer of the operator's token. Others are
-    turned away before anything of their request is read."""
+    """ASGI: `/api` and its description are for bearers of the operator's tokens. Others are turned
+    away before anything of their request is read."""
 
-    def __init__(self, app: ASGIApp, token: SecretStr) -> None:
+    def __init__(self, app: ASGIApp, tokens: Sequence[AdminToken]) -> None:
         self._app = app
-        self._wanted = token.get_secret_value().encode()
+        self._wanted = [(each.name, each.token.get_secret_value().encode()) for each in tokens]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI entry."""
-        if scope["type"] != "http" or not _is_guarded(scope["path"]) or self._lets_in(scope):
+        if scope["type"] != "http" or not _is_guarded(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        bearer = self._bearer(scope)
+        if bearer is not None:
+            scope.setdefault("state", {})["bearer"] = bearer
             await self._app(scope, receive, send)
             return
         refusal = JSONResponse(
@@ -87,11 +92,12 @@ class BearersOnly:
         )
         await refusal(scope, receive, send)
 
-    def _lets_in(self, scope: Scope) -> bool:
+    def _bearer(self, scope: Scope) -> str | None:
+        """The name of the token that was shown. It is compared with all: the time tells nothing."""
         shown = dict(scope["headers"]).get(b"authorization", b"")
         scheme, _, given = shown.partition(b" ")
-        is_equal = hmac.compare_digest(given.strip(), self._wanted)
-        return is_equal and scheme.lower() == b"bearer"
+        equal = [name for name, one in self._wanted if hmac.compare_digest(given.strip(), one)]
+        return equal[0] if equal and scheme.lower() == b"bearer" else None
 
 
 def _is_guarded(path: str) -> bool:
@@ -160,20 +166,21 @@ def router(service: Service) -> APIRouter:
             503: {"description": "GitHub does not answer; nothing was changed"},
         },
     )
-    async def resume(agent_id: KnownId, body: Resume | None = None) -> Json:
+    async def resume(request: Request, agent_id: KnownId, body: Resume | None = None) -> Json:
         """Raise a limit of a paused agent, never above its ceiling, and let it go on.
 
         Without a body the limit that holds it grants its own amount once more. The answer is the
         agent, and under `granted` what was added.
         """
         await known(agent_id)
-        wish = _wish(body or Resume())
+        by = str(request.state.bearer)
+        wish = _wish(body or Resume(), by)
         now = service.clock.now()
-        rate = await service.raising.is_within_rate(BY)
+        rate = await service.raising.is_within_rate(by)
         if isinstance(rate, Refused):
             raise HTTPException(
                 429,
-                "too many raises by the API in this hour",
+                f"too many raises by `{by}` within an hour",
                 headers={"Retry-After": str(_seconds_until(rate.until, now))},
             )
         try:
@@ -189,12 +196,12 @@ def router(service: Service) -> APIRouter:
     return api
 
 
-def _wish(body: Resume) -> Wish:
+def _wish(body: Resume, by: str) -> Wish:
     try:
         limit = None if body.limit is None else limit_named(body.limit)
     except ValueError as error:
         raise HTTPException(422, f"limit: expected {error}") from error
-    return Wish(by=BY, note=body.note, raises=((limit, body.amount),))
+    return Wish(by=by, note=body.note, raises=((limit, body.amount),))
 
 
 def _granted(grant: Grant) -> Json:

@@ -119,8 +119,8 @@ def rest(service: Service) -> FastAPI:
         """Prometheus text format."""
         return Response(await latest(), media_type=CONTENT_TYPE_LATEST)
 
-    if service.settings.admin_token is not None:
-        app.add_middleware(api.BearersOnly, token=service.settings.admin_token)
+    if service.settings.admin_tokens:
+        app.add_middleware(api.BearersOnly, tokens=service.settings.admin_tokens)
         app.include_router(api.router(service))
 
         @app.get("/openapi.json", include_in_schema=False)

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from pydantic import SecretStr
 
 from app.bootstrap import build
-from app.config.settings import Settings
+from app.config.settings import AdminToken, Settings
 from app.web.application import rest
 from docs.from_code.markdown import table
 
@@ -68,7 +68,7 @@ def _description() -> Mapping[str, Any]:
             github_app_id=1,
             github_private_keys=(SecretStr(pem),),
             webhook_secrets=(SecretStr("not-used"),),
-            admin_token=SecretStr("not-used"),
+            admin_tokens=(AdminToken("api", SecretStr("not-used")),),
             data_dir=place,
             config=place / "operator.yaml",
             database_url=SecretStr(f"sqlite:///{place / 'squadron.sqlite3'}"),

@@ -13,8 +13,9 @@ import pytest
 from pydantic import SecretStr
 
 from app.bootstrap import Service, build
-from app.config.settings import Settings
+from app.config.settings import AdminToken, Settings
 from app.core.agents.agent import Agent
+from app.core.agents.events import Raised
 from app.core.agents.lifecycle import State
 from app.web import api
 from app.web.application import rest
@@ -24,6 +25,7 @@ from tests.support.squad import ADMIN_TOKEN, CANARIES, Squad, squad
 from tests.support.steps import completes, runs, waits_for
 from tests.support.waiting import MOST_SECONDS, until
 
+NAMED = {"ci": "canary-token-of-the-ci", "Ada.L": "canary-token-of-ada-l"}
 ROLES = {"pauser": {"max_tool_calls": 2, "on_limit": "pause"}, "free": {}}
 
 
@@ -35,8 +37,11 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
         "budgets": [{"scope": "role", "name": "free", "window": "day", "max_cost_usd": 2}],
         "pricing": {"scripted": {"input": 1, "output": 1}},
     }
-    places = {"octo/demo": repository(ROLES)}
-    with squad(tmp_path_factory.mktemp("api"), places, operator=operator) as team:
+    places, directory = {"octo/demo": repository(ROLES)}, tmp_path_factory.mktemp("api")
+    tokens = tmp_path_factory.mktemp("tokens") / "tokens"
+    tokens.write_text("".join(f"{name} {token}\n" for name, token in NAMED.items()))
+    named = {"SQUADRON_ADMIN_TOKENS_FILE": str(tokens)}
+    with squad(directory, places, operator=operator, further_environment=named) as team:
         yield team
 
 
@@ -47,6 +52,11 @@ def held(team: Squad) -> Agent:
     return team.until(task, State.PAUSED)
 
 
+def as_named(team: Squad, name: str, method: str, path: str) -> httpx.Response:
+    bearer = {"Authorization": f"Bearer {NAMED[name]}"}
+    return team.service.http.request(method, path, headers=bearer)
+
+
 def path_of(agent: Agent, more: str = "") -> str:
     return f"/api/agents/{quote(str(agent.id))}{more}"
 
@@ -55,7 +65,7 @@ def resume(team: Squad, agent: Agent, content: Any = None) -> httpx.Response:
     return team.asks_api("POST", path_of(agent, "/resume"), content)
 
 
-def service_of(directory: Path, admin_token: SecretStr | None = None) -> Service:
+def service_of(directory: Path, *tokens: AdminToken) -> Service:
     """A service that is not started."""
     (directory / "operator.yaml").write_text("sandbox: {mode: off}")
     settings = Settings(
@@ -66,7 +76,7 @@ def service_of(directory: Path, admin_token: SecretStr | None = None) -> Service
         data_dir=directory,
         database_url=SecretStr(f"sqlite:///{directory / 's.sqlite'}"),
         config=directory / "operator.yaml",
-        admin_token=admin_token,
+        admin_tokens=tokens,
     )
     return build(settings)
 
@@ -124,7 +134,7 @@ def test_a_bearer_sends_no_endless_body_either(team: Squad, held: Agent) -> None
 
 def test_every_route_but_those_for_everybody_needs_the_token(tmp_path: Path) -> None:
     """Also a route that is added some day."""
-    service = service_of(tmp_path, admin_token=SecretStr(ADMIN_TOKEN))
+    service = service_of(tmp_path, AdminToken("api", SecretStr(ADMIN_TOKEN)))
     paths = set(rest(service).openapi()["paths"])
     service.writer.close()
     service.database.dispose()
@@ -289,6 +299,27 @@ def test_what_the_last_look_at_github_has_cost_is_told_alike_everywhere(team: Sq
 
 
 @pytest.mark.full
+def test_a_token_with_a_name_has_its_own_rate_and_its_name_stands_beside_its_deeds(
+    team: Squad,
+) -> None:
+    steps = (runs("echo 1"), runs("echo 2"), runs("echo 3"), completes("Done."))
+    task = team.give("pauser", "Hold again", *steps)
+    agent = team.until(task, State.PAUSED)
+    answer = as_named(team, "Ada.L", "POST", path_of(agent, "/resume"))
+    assert answer.status_code == 200, answer.text
+    until(lambda: team.registry.agent(agent.id).state is State.COMPLETED, "it goes on")
+    [raised] = [event for event in team.registry.log(agent.id) if isinstance(event, Raised)]
+    assert raised.by == "api:Ada.L"
+    told = team.service.commands("explain", str(agent.id)).stdout
+    assert "api:Ada.L" in told
+    answers = [as_named(team, "ci", "POST", path_of(agent, "/resume")) for _ in range(26)]
+    assert [answer.status_code for answer in answers] == [409] * 25 + [429]
+    assert "`api:ci`" in answers[-1].json()["detail"]
+    assert as_named(team, "Ada.L", "POST", path_of(agent, "/resume")).status_code == 409
+    assert as_named(team, "ci", "GET", "/api/agents").status_code == 200
+    assert not [one for one in team.service.lines() if NAMED["ci"] in str(one)]
+
+
 def test_what_is_left_of_budgets_is_told_as_the_command_tells_it(team: Squad) -> None:
     answer = team.asks_api("GET", "/api/budgets")
     assert answer.status_code == 200

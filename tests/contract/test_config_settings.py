@@ -43,7 +43,7 @@ def test_an_empty_environment_has_its_defaults_and_says_what_serving_needs() -> 
     assert settings.database_url.get_secret_value() == f"sqlite:///{data}/squadron.sqlite3"
     assert settings.github_api_url == "https://api.github.com"
     assert settings.github_git_url == "https://github.com"
-    assert (settings.model, settings.config, settings.admin_token) == (None, None, None)
+    assert (settings.model, settings.config, settings.admin_tokens) == (None, None, ())
     assert settings.problems_for_serving() == (
         "SQUADRON_GITHUB_APP_ID is not set or empty: set it to the App id of your GitHub App",
         "SQUADRON_GITHUB_PRIVATE_KEY is not set or empty: set it "
@@ -79,7 +79,9 @@ def test_every_secret_can_come_from_a_file_and_is_never_shown(name: str, tmp_pat
     file.write_text(f"{value}\n")
     settings = load_settings({f"SQUADRON_{name}_FILE": str(file)})
     several = {"GITHUB_PRIVATE_KEY": "github_private_keys", "WEBHOOK_SECRET": "webhook_secrets"}
-    read = getattr(settings, several.get(name, name.lower()))
+    tokens = [each.token for each in settings.admin_tokens]
+    is_token = name == "ADMIN_TOKEN"
+    read = tuple(tokens) if is_token else getattr(settings, several.get(name, name.lower()))
     [one] = shown(read if isinstance(read, tuple) else [read])
     assert one == value.replace("postgresql://", "postgresql+psycopg://")
     assert CANARY not in f"{settings!r} {settings}"
@@ -104,6 +106,45 @@ def test_a_secret_set_twice_or_in_an_unusable_file_is_refused(name: str, tmp_pat
     assert f"SQUADRON_{name} and {variable} are both set: set only one" in refused(
         {variable: str(file), f"SQUADRON_{name}": CANARY}
     )
+
+
+def test_tokens_of_the_api_have_names(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"# who may\n\nci  {CANARY}-ofci\r\n Ada.L\t{CANARY}-of-ada-l\n")
+    one = {"SQUADRON_ADMIN_TOKEN": CANARY, "SQUADRON_ADMIN_TOKENS_FILE": str(file)}
+    settings = load_settings(one)
+    assert [(each.name, each.token.get_secret_value()) for each in settings.admin_tokens] == [
+        ("api", CANARY),
+        ("api:ci", f"{CANARY}-ofci"),
+        ("api:Ada.L", f"{CANARY}-of-ada-l"),
+    ]
+    assert CANARY not in f"{settings!r}"
+    assert {f"{CANARY}-ofci", f"{CANARY}-of-ada-l"} <= set(settings.secret_values())
+    assert load_local_settings(one).admin_tokens == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (f"{CANARY}-without-a-name", "line 1 of its file: expected a name, a blank and a token"),
+        ("\nci", "line 2 of its file: expected a name, a blank and a token"),
+        (f"ci {CANARY}-of-the-ci more", "line 1 of its file: expected a name, a blank and a token"),
+        (f"c:i {CANARY}-of-the-ci", "line 1 of its file: expected a name, a blank and a token"),
+        (f"{'c' * 40} {CANARY}-of-the-ci", "line 1 of its file: expected a name, a blank"),
+        ("ci fifteen-letters", "line 1 of its file: the token has fewer than 16 characters"),
+        (f"ci {CANARY}-of-one-of\nCI {CANARY}-of-another", "has a name twice"),
+        (f"ci {CANARY}-of-both-of\nda {CANARY}-of-both-of", "has a token twice"),
+        ("", "which is empty"),
+    ],
+)
+def test_a_line_that_names_nobody_is_refused_and_not_shown(
+    text: str, problem: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(text)
+    [said] = refused({"SQUADRON_ADMIN_TOKENS_FILE": str(file)})
+    assert said.startswith("SQUADRON_ADMIN_TOKENS_FILE ") and problem in said
+    assert CANARY not in said
 
 
 @pytest.mark.parametrize("text", ["new\nold", "  new \r\n\told\n\n", "\nnew\nold"])
