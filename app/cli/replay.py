@@ -110,6 +110,7 @@ def _json(file: Path, transcript: Transcript, result: Replay) -> Json:
         "format": transcript.format.value,
         "events": result.events,
         "tool_calls": result.tool_calls,
+        "unread": [{"line": each.line, "reason": each.reason} for each in transcript.unread],
         "model_calls": result.spent.model_calls,
         "trip": _mark(result.trip) if result.trip is not None else None,
         "warnings": [_mark(mark) for mark in result.warnings],
@@ -147,6 +148,10 @@ def _spent(spent: Spent) -> Json:
 
 def _lines(transcript: Transcript, result: Replay) -> Iterator[str]:
     """What is to be said of one replay, a line a fact, the first stop in full."""
+    for each in transcript.unread[:_MOST_UNREAD]:
+        yield f"line {each.line} was not read: {each.reason}"
+    if len(transcript.unread) > _MOST_UNREAD:
+        yield f"and {len(transcript.unread) - _MOST_UNREAD} further lines were not read"
     trip = result.trip
     if trip is None:
         yield "nothing stops it"
@@ -164,6 +169,8 @@ def _lines(transcript: Transcript, result: Replay) -> Iterator[str]:
         yield f"not judged, {', '.join(each.limit for each in same)}: {reason}"
 
 
+_MOST_UNREAD: Final = 5
+"""Lines that are named one by one."""
 _STOPS: Final = {
     "escalate": "stopped",
     "pause": "paused",

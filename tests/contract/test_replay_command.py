@@ -150,6 +150,7 @@ def test_each_file_is_one_line_of_the_promised_shape() -> None:
         "format": "squadron",
         "events": 45,
         "tool_calls": 15,
+        "unread": [],
         "model_calls": 15,
         "trip": {
             "limit": "max_tool_calls",
@@ -187,6 +188,20 @@ def test_each_file_is_one_line_of_the_promised_shape() -> None:
     }
     assert (short["file"], short["trip"], short["warnings"]) == ("short.jsonl", None, [])
     assert short["saved"]["tool_calls"] == 0
+
+
+def test_lines_that_could_not_be_read_are_named_and_the_rest_is_judged() -> None:
+    path = next(DATA / label["file"] for label in LABELS if label["format"] == "claude")
+    whole = path.read_bytes()
+    Path("whole.jsonl").write_bytes(whole)
+    Path("torn.jsonl").write_bytes(b'{"type":"us\n' * 7 + whole)
+    torn, unbroken = answer(Path("torn.jsonl")), answer(Path("whole.jsonl"))
+    assert [each["line"] for each in torn["unread"]] == [*range(1, 8)]
+    assert unbroken["unread"] == []
+    assert {**torn, "file": "", "unread": []} == {**unbroken, "file": ""}
+    said = replay("torn.jsonl").stdout
+    assert "line 5 was not read: expected JSON: Unterminated string" in " ".join(said.split())
+    assert "line 6 was" not in said and "and 2 further lines were not read" in said
 
 
 def test_the_built_in_limits_hold_where_there_is_no_configuration() -> None:

@@ -159,8 +159,57 @@ def test_the_last_line_that_a_dying_agent_was_writing_is_dropped(form: Format) -
     last = data.rindex(b"\n")
     for cut in (last + 2, last + 50, len(data) - 1):
         assert read(data[:cut], form).steps == whole.steps[: len(read(data[:last], form).steps)]
-    line, message = refused(data[: last + 50] + b"\n", form)
-    assert (line, message[:14]) == (data.count(b"\n") + 1, "expected JSON:")
+    [torn] = read(data[: last + 50] + b"\n", form).unread
+    assert (torn.line, torn.reason[:14]) == (data.count(b"\n") + 1, "expected JSON:")
+
+
+@pytest.mark.parametrize("form", [Format.COPILOT, Format.CLAUDE])
+def test_a_torn_line_costs_no_more_than_itself_and_is_named(form: Format) -> None:
+    file = next(DATA / label["file"] for label in LABELS if label["format"] == form)
+    every = file.read_bytes().splitlines(keepends=True)
+    middle = len(every) // 2
+    before, torn, after = every[:middle], every[middle], every[middle + 1 :]
+    without = read(b"".join(before + after), form)
+    for bad in (torn[: len(torn) // 2] + b"\n", b"\xff\n", b"[1]\n", b"\x00\x00\n"):
+        found = read(b"".join([*before, bad, *after]))
+        assert found.steps == without.steps
+        assert [each.line for each in found.unread] == [middle + 1]
+    assert without.unread == ()
+
+
+@pytest.mark.parametrize("form", [Format.COPILOT, Format.CLAUDE])
+def test_two_objects_on_a_line_are_both_read_and_the_line_is_named(form: Format) -> None:
+    """Two processes wrote at once."""
+    file = next(DATA / label["file"] for label in LABELS if label["format"] == form)
+    data = file.read_bytes()
+    every = data.splitlines(keepends=True)
+    calls = (b'"tool.execution_start"', b'"tool_use"')
+    middle = next(at for at, line in enumerate(every) if any(call in line for call in calls))
+    joined = every[middle].rstrip(b"\n") + every[middle + 1]
+    found = read(b"".join([*every[:middle], joined, *every[middle + 2 :]]))
+    assert found.steps == read(data, form).steps
+    assert found.steps != read(b"".join([*every[:middle], *every[middle + 2 :]])).steps
+    [named] = found.unread
+    assert named.line == middle + 1 and named.reason.startswith("expected JSON: Extra data")
+
+
+def test_a_session_whose_first_line_is_torn_is_recognised_by_the_next() -> None:
+    file = next(DATA / label["file"] for label in LABELS if label["format"] == Format.CLAUDE)
+    assert recognise(b'{"type":"us\n' + file.read_bytes()) is Format.CLAUDE
+
+
+def test_a_session_of_claude_that_begins_with_progress_of_a_hook_is_claudes() -> None:
+    """It has `data` and `timestamp` as Copilot's events have, and an id of its session."""
+    file = next(DATA / label["file"] for label in LABELS if label["format"] == Format.CLAUDE)
+    progress = {
+        "type": "progress",
+        "data": {"type": "hook_progress", "hookEvent": "SessionStart"},
+        "timestamp": "2026-02-01T10:00:00.000Z",
+        "uuid": "5f0c",
+        "sessionId": "77aa",
+    }
+    data = json.dumps(progress).encode() + b"\n" + file.read_bytes()
+    assert read(data).steps == read(file.read_bytes()).steps
 
 
 def test_a_file_that_is_one_cut_off_line_is_no_empty_run() -> None:

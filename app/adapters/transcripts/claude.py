@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from app.adapters.transcripts.builder import Builder, NoSuchCall, RepeatedId
-from app.adapters.transcripts.reading import Record, lines
+from app.adapters.transcripts.reading import Record, session_lines
 from app.core.agents.events import ToolKind
-from app.core.history.transcript import Format, Transcript
+from app.core.history.transcript import Format, Transcript, Unread
 
 _KINDS: Final = {
     "Bash": ToolKind.SHELL,
@@ -27,13 +28,14 @@ _UNNAMED_SUB_AGENT: Final = "sidechain"
 def read(data: bytes) -> Transcript:
     """The transcript; types of lines that are not known are passed over.
 
-    A last line that was being written when the agent died is dropped. A result whose call is not
+    A torn line is passed over and named, a last line that was being written when the agent died is
+    dropped. A result whose call is not
     in the file changes nothing.
     """
-    importer = _Importer()
-    for record in lines(data, may_be_cut_off=True):
+    importer, unread = _Importer(), list[Unread]()
+    for record in session_lines(data, unread):
         importer.add(record)
-    return importer.builder.done(Format.CLAUDE)
+    return replace(importer.builder.done(Format.CLAUDE), unread=tuple(unread))
 
 
 class _Importer:

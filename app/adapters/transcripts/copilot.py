@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from app.adapters.transcripts.builder import Builder, NoSuchCall, RepeatedId
-from app.adapters.transcripts.reading import Record, lines
+from app.adapters.transcripts.reading import Record, session_lines
 from app.core.agents.events import ToolKind
-from app.core.history.transcript import Format, Transcript
+from app.core.history.transcript import Format, Transcript, Unread
 
 _KINDS: Final = {
     **dict.fromkeys(("bash", "write_bash"), ToolKind.SHELL),
@@ -19,13 +20,14 @@ _KINDS: Final = {
 def read(data: bytes) -> Transcript:
     """The transcript; types of events that are not known are passed over.
 
-    A last line that was being written when the agent died is dropped. A completion whose call is
+    A torn line is passed over and named, a last line that was being written when the agent died is
+    dropped. A completion whose call is
     not in the file (an aborted call that completes all the same) changes nothing.
     """
-    builder = Builder()
-    for record in lines(data, may_be_cut_off=True):
+    builder, unread = Builder(), list[Unread]()
+    for record in session_lines(data, unread):
         _add(record, builder)
-    return builder.done(Format.COPILOT)
+    return replace(builder.done(Format.COPILOT), unread=tuple(unread))
 
 
 def _add(record: Record, builder: Builder) -> None:

@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import Any, Final, NoReturn
 
 from app.adapters.transcripts.places import PathTo, written
+from app.core.history.transcript import Unread
 
 MAX_FILE_BYTES: Final = 256 * 1024 * 1024
 MAX_LINE_BYTES: Final = 32 * 1024 * 1024
@@ -133,28 +134,64 @@ def _misfit(line: int, path: PathTo, expected: str, value: object) -> NoReturn:
     raise TranscriptProblem(line, message, path)
 
 
-def lines(data: bytes, *, may_be_cut_off: bool) -> Iterator[Record]:
-    """The objects of a file of JSON lines; blank lines are passed over.
+def lines(data: bytes) -> Iterator[Record]:
+    """The objects of a file of JSON lines; blank lines are passed over."""
+    for number, raw in _raw_lines(data):
+        yield _record(raw, number)
 
-    `may_be_cut_off`: the file was written while the agent worked. A last line that has no line
-    feed and is no JSON was being written when the agent died: it is dropped.
+
+def session_lines(data: bytes, unread: list[Unread]) -> Iterator[Record]:
+    """The objects of a file of JSON lines that was written while the agent worked.
+
+    A line that is torn, for two processes wrote at once or one died, is added to `unread`; the
+    objects that stand complete at its beginning are read. A last line without a line feed that is
+    no JSON was being written when the agent died: it is dropped. Raises `TranscriptProblem` at
+    the first line if there is no object in the file.
     """
+    found, first = False, None
+    for number, raw in _raw_lines(data):
+        try:
+            records = [_record(raw, number)]
+        except TranscriptProblem as problem:
+            first = first or problem
+            is_last = not raw.endswith(b"\n") and number > 1
+            records = [] if is_last else [Record(each, number) for each in _complete(raw)]
+            if not is_last:
+                unread.append(Unread(number, problem.message))
+        found = found or bool(records)
+        yield from records
+    if not found and first is not None:
+        raise first
+
+
+def _raw_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     _bounded(data)
     for number, raw in enumerate(BytesIO(data.removeprefix(codecs.BOM_UTF8)), 1):
         if len(raw) > MAX_LINE_BYTES:
             message = f"the line has {len(raw)} bytes; expected at most {MAX_LINE_BYTES}"
             raise TranscriptProblem(number, message)
-        if not raw.strip():
-            continue
+        if raw.strip():
+            yield number, raw
+
+
+def _record(raw: bytes, number: int) -> Record:
+    value = parsed(decoded(raw.rstrip(b"\r\n"), number), number)
+    if not isinstance(value, dict):
+        raise TranscriptProblem(number, f"expected a JSON object, found {_shown(value)}")
+    return Record(value, number)
+
+
+def _complete(raw: bytes) -> Iterator[dict[str, Any]]:
+    """The objects at the beginning of a torn line."""
+    text, at = raw.decode(errors="replace").rstrip(), 0
+    while at < len(text):
         try:
-            value = parsed(decoded(raw.rstrip(b"\r\n"), number), number)
-        except TranscriptProblem:
-            if may_be_cut_off and not raw.endswith(b"\n") and number > 1:
-                return
-            raise
+            value, at = _DECODER.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
         if not isinstance(value, dict):
-            raise TranscriptProblem(number, f"expected a JSON object, found {_shown(value)}")
-        yield Record(value, number)
+            return
+        yield _without_half_characters(value)
 
 
 def text_of(data: bytes) -> str:

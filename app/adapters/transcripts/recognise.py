@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Final
 
 from app.adapters.transcripts import squadron
@@ -10,6 +10,7 @@ from app.adapters.transcripts.reading import (
     TranscriptProblem,
     lines,
     parsed,
+    session_lines,
     text_of,
 )
 from app.core.history.transcript import Format
@@ -22,18 +23,34 @@ _MAX_LINES: Final = 100
 
 def recognise(data: bytes) -> Format:
     """The format of a file; `TranscriptProblem` if it is none of them."""
-    records = islice(lines(data, may_be_cut_off=True), _MAX_LINES)
     try:
-        first = next(records, None)
-    except TranscriptProblem:  # no line of its own: a document over several lines?
-        return _of_document(_document(data))
+        first = next(lines(data), None)
+    except TranscriptProblem:  # no line of its own: a document over several lines, or torn
+        try:
+            return _of_document(_document(data))
+        except TranscriptProblem:
+            found = _of_session(data)
+            if found is None:
+                raise
+            return found
     if first is None:
         raise TranscriptProblem(1, f"the file is empty; {_EXPECTED}")
-    for record in chain([first], records):
-        found = _of_line(record.fields) or _of_object(record.fields)
-        if found is not None:
-            return found
-    raise TranscriptProblem(first.line, f"{_EXPECTED}; this object is of none of them")
+    found = _of_session(data)
+    if found is None:
+        raise TranscriptProblem(first.line, f"{_EXPECTED}; this object is of none of them")
+    return found
+
+
+def _of_session(data: bytes) -> Format | None:
+    """By the first line that tells."""
+    try:
+        for record in islice(session_lines(data, []), _MAX_LINES):
+            found = _of_line(record.fields) or _of_object(record.fields)
+            if found is not None:
+                return found
+    except TranscriptProblem:
+        pass
+    return None
 
 
 def _document(data: bytes) -> Any:
@@ -71,6 +88,7 @@ def _of_line(fields: dict[str, Any]) -> Format | None:
         return None
     if kind in squadron.TYPES:
         return Format.SQUADRON
-    if isinstance(fields.get("data"), dict) and "timestamp" in fields:
-        return Format.COPILOT
-    return None if fields.keys().isdisjoint(_CLAUDE_MARKS) else Format.CLAUDE
+    if not fields.keys().isdisjoint(_CLAUDE_MARKS):  # also with data: a record of progress
+        return Format.CLAUDE
+    is_event = isinstance(fields.get("data"), dict) and "timestamp" in fields
+    return Format.COPILOT if is_event else None

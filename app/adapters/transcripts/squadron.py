@@ -26,11 +26,7 @@ def read(data: bytes) -> Transcript:
     start at that of the first.
     """
     builder = Builder()
-    records = [
-        record
-        for record in lines(data, may_be_cut_off=False)
-        if record.fields.get("type") not in PASSED_OVER
-    ]
+    records = [record for record in lines(data) if record.fields.get("type") not in PASSED_OVER]
     timed = (record for record in records if record.fields.get("at") is not None)
     first = next(timed, None)
     builder.now = ORIGIN if first is None else first.instant("at")

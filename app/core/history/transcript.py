@@ -102,6 +102,15 @@ class Totals:
     output_tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A line of the file, or the end of one, that is no JSON: what it told is not known."""
+
+    line: int
+    """Counted from 1."""
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
     """One recorded run."""
@@ -109,3 +118,4 @@ class Transcript:
     format: Format
     steps: tuple[Step, ...]
     totals: Totals | None = None
+    unread: tuple[Unread, ...] = ()
