@@ -23,6 +23,7 @@ from app.config.repository import read_repository
 from app.config.wording import did_you_mean
 from app.core.breaker.verdict import money
 from app.core.history.onward import Mark
+from app.core.history.prompts import replay_prompts
 from app.core.history.replay import Replay, Rules, Spent
 from app.core.history.replay import replay as replayed
 from app.core.history.transcript import Format, Transcript
@@ -45,6 +46,12 @@ def replay(
     compare: Annotated[
         Path | None, typer.Option(metavar="DIR2", help="A second folder with .squadron/.")
     ] = None,
+    interactive: Annotated[
+        bool,
+        typer.Option(
+            "--interactive", help="A person led them: limits hold for each prompt by itself."
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One object a line per file.")] = False,
 ) -> None:
     """Say where each limit would have warned and stopped recorded runs, and what that saves.
@@ -56,7 +63,11 @@ def replay(
         fail(f"--format {form}: must be auto or one of {', '.join(known)}", USAGE_ERROR)
     rules = _rules(config, role)
     others = _rules(compare, role) if compare is not None else None
-    failed = False
+    judged = replay_prompts if interactive else replayed
+    whose, failed = _whose(config, role, interactive=interactive), False
+    others_of = _whose(compare, role, interactive=interactive)
+    if not as_json:
+        say(f"Judged by the {whose}.")
     for file in files:
         try:
             transcript = load(file, None if form == "auto" else Format(form))
@@ -68,17 +79,25 @@ def replay(
             say(f"{file}: cannot be read: {error.strerror}", err=True)
             failed = True
             continue
-        result = replayed(transcript, rules)
-        other = replayed(transcript, others) if others is not None else None
+        result = judged(transcript, rules)
+        other = judged(transcript, others) if others is not None else None
         if as_json:
-            shown = _json(file, transcript, result)
+            shown = _json(file, transcript, result, whose)
             if other is not None:
-                shown["compared"] = _json(file, transcript, other)
+                shown["compared"] = _json(file, transcript, other, others_of)
             say(json.dumps(shown))
         else:
-            _print(file, transcript, result, other)
+            _print(file, transcript, result, other, others_of)
     if failed:
         raise typer.Exit(1)
+
+
+def _whose(directory: Path | None, role: str | None, *, interactive: bool) -> str:
+    """Which limits are used, for people."""
+    is_built_in = directory is None and not Path(".squadron").is_dir()
+    where = "built in" if is_built_in else f"of {(directory or Path()) / '.squadron'}"
+    limits = f"default limits {where}" if role is None else f"limits of the role {role} {where}"
+    return f"{limits}, each prompt by itself" if interactive else limits
 
 
 def _rules(directory: Path | None, role: str | None) -> Rules:
@@ -103,11 +122,12 @@ def _rules(directory: Path | None, role: str | None) -> Rules:
     )
 
 
-def _json(file: Path, transcript: Transcript, result: Replay) -> Json:
+def _json(file: Path, transcript: Transcript, result: Replay, limits_of: str) -> Json:
     """One line of `--json`; `stops` and `passed` tell of the limits behind the first trip."""
     return {
         "file": str(file),
         "format": transcript.format.value,
+        "limits_of": limits_of,
         "events": result.events,
         "tool_calls": result.tool_calls,
         "unread": [{"line": each.line, "reason": each.reason} for each in transcript.unread],
@@ -178,14 +198,16 @@ _STOPS: Final = {
 }
 
 
-def _print(file: Path, transcript: Transcript, result: Replay, other: Replay | None) -> None:
+def _print(
+    file: Path, transcript: Transcript, result: Replay, other: Replay | None, others_of: str
+) -> None:
     counted = result.spent.tool_calls
     uncounted = result.tool_calls - counted
     beside = f" and {uncounted} that count for nothing (denied, or to close)" if uncounted else ""
     say(f"{file} ({transcript.format}): {result.events} events, {counted} tool calls{beside}")
     _indented(_lines(transcript, result))
     if other is not None:
-        say("  compared:")
+        say(f"  compared with the {others_of}:")
         _indented(_lines(transcript, other), "    ")
         _indented([_difference(result, other)])
 

@@ -148,6 +148,7 @@ def test_each_file_is_one_line_of_the_promised_shape() -> None:
     assert long == {
         "file": "run.jsonl",
         "format": "squadron",
+        "limits_of": "default limits of repository/.squadron",
         "events": 45,
         "tool_calls": 15,
         "unread": [],
@@ -204,6 +205,70 @@ def test_lines_that_could_not_be_read_are_named_and_the_rest_is_judged() -> None
     assert "line 6 was" not in said and "and 2 further lines were not read" in said
 
 
+def test_it_says_whose_limits_it_used() -> None:
+    folder("repository", {})
+    of_role = answer(recorded(looks(2)), "--config", Path("repository"), "--role", "bug-fix")
+    assert of_role["limits_of"] == "limits of the role bug-fix of repository/.squadron"
+    assert answer(recorded(looks(2)))["limits_of"] == "default limits built in"
+    told = answer(recorded(looks(2)), "--interactive")["limits_of"]
+    assert told == "default limits built in, each prompt by itself"
+
+
+# --- a person led it --------------------------------------------------------------------------
+
+
+def led(*pieces: int, pause_hours: float = 3, tool_seconds: float = 1) -> Path:
+    """A session of Copilot with so many different calls behind each prompt, and a person who is
+    away between the prompts."""
+    at, events = datetime(2026, 1, 1, tzinfo=UTC), list[dict[str, Any]]()
+
+    def told(kind: str, **data: Any) -> None:
+        events.append({"type": kind, "timestamp": at.isoformat(), "data": data})
+
+    for prompt, count in enumerate(pieces):
+        told("user.message", content="Go on.")
+        for number in range(count):
+            own_id = f"{prompt}-{number}"
+            command = {"command": f"cat {own_id}.txt"}
+            told("tool.execution_start", toolName="bash", toolCallId=own_id, arguments=command)
+            at += timedelta(seconds=tool_seconds)
+            told("tool.execution_complete", toolCallId=own_id, success=True)
+        at += timedelta(hours=pause_hours)
+    path = Path("led.jsonl")
+    path.write_bytes(json_lines(*events))
+    return path
+
+
+def test_limits_hold_for_each_prompt_of_a_session_that_a_person_led() -> None:
+    config = folder("repository", {"max_tool_calls": 5})
+    file = led(5, 5, 5)
+    alone, each = (answer(file, "--config", config, *more) for more in ((), ("--interactive",)))
+    assert at_limit(alone["trip"]) == ("max_tool_calls", 5, 5, 5)
+    assert (each["trip"], each["tool_calls"], each["events"]) == (None, 15, alone["events"])
+    longer = answer(led(5, 6, 7), "--config", config, "--interactive")
+    assert [at_limit(stop) for stop in longer["stops"]] == [
+        ("max_tool_calls", 5, 5, 10),
+        ("max_tool_calls", 5, 5, 16),
+    ]
+    assert longer["saved"]["tool_calls"] == 1 + 2
+
+
+def test_a_run_without_prompts_is_one_piece_of_work() -> None:
+    for label in LABELS:
+        if label["format"] not in ("copilot", "claude"):
+            alone = answer(DATA / label["file"])
+            each = answer(DATA / label["file"], "--interactive")
+            assert {**each, "limits_of": ""} == {**alone, "limits_of": ""}
+
+
+def test_while_a_person_is_away_no_time_of_the_agent_passes() -> None:
+    config = folder("repository", {"max_idle_duration": 600, "max_active_duration": 600})
+    shown = answer(led(5, 5, pause_hours=9), "--config", config, "--interactive")
+    assert (shown["trip"], shown["warnings"]) == (None, [])
+    slow = answer(led(5, 5, tool_seconds=200), "--config", config, "--interactive")
+    assert {stop["limit"] for stop in slow["stops"]} == {"max_active_duration"}
+
+
 def test_the_built_in_limits_hold_where_there_is_no_configuration() -> None:
     shown = answer(recorded(looks(201)))
     assert at_limit(shown["trip"]) == ("max_tool_calls", 200, 200, 200)
@@ -231,6 +296,8 @@ def test_two_configurations_are_compared() -> None:
     assert [each["saved"]["tool_calls"] for each in (shown, other)] == [4, 2]
     told = replay(file, "--config", one, "--compare", two).stdout
     assert "difference: the second stops it 2 tool calls later, by max_tool_calls" in told
+    assert "  compared with the default limits of two/.squadron:" in told.splitlines()
+    assert other["limits_of"] == "default limits of two/.squadron"
     same = replay(file, "--config", one, "--compare", one).stdout
     assert "difference: none, both stop it at the same step" in same
 
@@ -244,6 +311,7 @@ def test_what_people_read_fits_80_columns_and_cuts_no_name(
     told = replay(recorded(looks(9, 1)), "--config", config).stdout
     assert max(map(len, told.splitlines())) <= 80
     assert told == (
+        "Judged by the default limits of repository/.squadron.\n"
         "run.jsonl (squadron): 18 events, 9 tool calls\n"
         "  stopped behind tool call 5, 2026-01-01T00:00:05Z\n"
         "    max_tool_calls_per_turn reached: 5 of 5 tool calls.\n"
@@ -261,7 +329,7 @@ def test_calls_that_count_for_nothing_are_told_apart() -> None:
     config = folder("repository", {})
     closing = call(3, "report_complete", "other", summary="Done.")
     told = replay(recorded([*looks(2), closing]), "--config", config).stdout
-    assert told.splitlines()[0].endswith(
+    assert told.splitlines()[1].endswith(
         "2 tool calls and 1 that count for nothing (denied, or to close)"
     )
 
@@ -467,7 +535,7 @@ def test_loops_in_the_labelled_runs_are_caught() -> None:
     [
         (b"", 1, "the file is empty"),
         (b"a diary\nof mine\n", 1, "expected JSON"),
-        (b'{"hello": 1}\n', 1, "squadron, copilot, claude, swe-agent, mini-swe-agent"),
+        (b'{"hello": 1}\n', 1, "squadron, copilot, claude, gemini, swe-agent, mini-swe-agent"),
         (b"[1, 2]", 1, "no list of messages"),
         (b"\xff\xfe\x00", 1, "UTF-8"),
         (json_lines(text(), {"type": "tool_call"}), 2, "at: expected a string"),

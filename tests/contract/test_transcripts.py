@@ -56,9 +56,10 @@ def test_a_recorded_run_counts_what_its_label_says(label: dict[str, Any]) -> Non
     assert {**counted, **label} == {**label, **counted}
 
 
-def test_there_are_sixteen_recorded_runs_of_all_five_formats() -> None:
+def test_there_are_sixteen_recorded_runs_of_all_formats_but_geminis() -> None:
+    """Of Gemini CLI there is none with a licence to ship: see `test_transcripts_gemini`."""
     assert len(LABELS) == 16
-    assert {label["format"] for label in LABELS} == set(Format)
+    assert {label["format"] for label in LABELS} == set(Format) - {Format.GEMINI}
 
 
 @pytest.mark.parametrize("label", LABELS, ids=lambda label: Path(label["file"]).name)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from app.adapters.transcripts import TranscriptProblem, load, read, reading, recognise
 from app.core.history.transcript import Format
+from tests.support.gemini import MESSAGES, in_lines
 from tests.support.transcripts import DATA, LABELS, NOON, answered, asked, calls, json_lines
 
 GOOD = json_lines(asked("ls"), answered())
@@ -148,7 +149,7 @@ def test_a_file_of_none_of_the_formats_says_where_and_which_there_are(
     with pytest.raises(TranscriptProblem) as caught:
         recognise(data)
     assert caught.value.line == line
-    assert "squadron, copilot, claude, swe-agent, mini-swe-agent" in caught.value.message
+    assert "squadron, copilot, claude, gemini, swe-agent, mini-swe-agent" in caught.value.message
 
 
 @pytest.mark.parametrize("form", [Format.COPILOT, Format.CLAUDE])
@@ -302,7 +303,7 @@ SMALL = {
     label["format"]: (DATA / label["file"]).read_bytes()[:60_000]
     for label in reversed(LABELS)
     if label["file"] != "swe-agent/marshmallow-1867-function-calling.traj"
-}
+} | {Format.GEMINI: in_lines(*MESSAGES)}
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [None, True, -1, 1.5, "", "x", [], [1], [[]], {}, {"a": 1}, 10**30, "\0"]
 )

@@ -1,11 +1,11 @@
-"""Importers: the recorded runs of five agent systems, each as a `Transcript`."""
+"""Importers: the recorded runs of six agent systems, each as a `Transcript`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from app.adapters.transcripts import claude, copilot, mini_swe_agent, squadron, swe_agent
+from app.adapters.transcripts import claude, copilot, gemini, mini_swe_agent, squadron, swe_agent
 from app.adapters.transcripts.places import line_of
 from app.adapters.transcripts.reading import (
     MAX_FILE_BYTES,
@@ -38,6 +38,10 @@ def read(data: bytes, form: Format | None = None) -> Transcript:
             return _not_empty(copilot.read(data))
         case Format.CLAUDE:
             return _not_empty(claude.read(data))
+        case Format.GEMINI if gemini.is_in_lines(data):
+            return _not_empty(gemini.read_lines(data))
+        case Format.GEMINI:
+            return _not_empty(_document(data, gemini.read, "messages"))
         case Format.SWE_AGENT:
             return _document(data, swe_agent.read, "trajectory")
         case Format.MINI_SWE_AGENT:

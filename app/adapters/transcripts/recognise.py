@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import Any, Final
 
-from app.adapters.transcripts import squadron
+from app.adapters.transcripts import gemini, squadron
 from app.adapters.transcripts.reading import (
     TranscriptProblem,
     lines,
@@ -74,6 +74,8 @@ def _of_document(value: Any) -> Format:
 
 def _of_object(fields: dict[str, Any]) -> Format | None:
     """Of an object that is the whole file."""
+    if fields.keys() >= gemini.MARKS:
+        return Format.GEMINI
     if isinstance(fields.get("trajectory"), list):
         return Format.SWE_AGENT
     if isinstance(fields.get("messages"), list):
@@ -83,6 +85,8 @@ def _of_object(fields: dict[str, Any]) -> Format | None:
 
 def _of_line(fields: dict[str, Any]) -> Format | None:
     """Of one line among many; None where it does not tell."""
+    if fields.keys() >= gemini.MARKS:
+        return Format.GEMINI
     kind = fields.get("type")
     if not isinstance(kind, str):
         return None

@@ -20,6 +20,7 @@ class Format(StrEnum):
     SQUADRON = "squadron"
     COPILOT = "copilot"
     CLAUDE = "claude"
+    GEMINI = "gemini"
     SWE_AGENT = "swe-agent"
     MINI_SWE_AGENT = "mini-swe-agent"
 
