@@ -63,7 +63,7 @@ def test_hand_over_review_pause_raise_and_trip_in_turn_on_one_head(team: Squad) 
     stopped = team.until_escalated(task)
     newest = team.until_check(task, "failure")[0]
     assert stopped.sha == handed_over.sha == newest["head_sha"]
-    assert newest["output"]["title"].startswith("Stopped")
+    assert newest["output"]["title"].startswith("Squadron stopped the agent: max_turns")
     assert merging(team, task) == (405, f'Required status check "{check}" has not passed.')
 
     runs_of_check = team.checks(task)[::-1]
@@ -82,7 +82,7 @@ def test_a_run_that_lands_late_never_has_the_last_word(team: Squad) -> None:
     team.until(task, State.SLEEPING)
     team.comment(task, "Do go on.", by="maria")
     agent = team.until_escalated(task)
-    [known] = team.until_check(task, "failure")
+    known = team.until_check(task, "failure")[0]
     late = {
         "name": known["name"],
         "head_sha": known["head_sha"],
@@ -96,8 +96,9 @@ def test_a_run_that_lands_late_never_has_the_last_word(team: Squad) -> None:
     team.until_check(task, "failure")
     said = [(one["conclusion"], one["external_id"]) for one in team.checks(task)]
     assert said == [
-        ("failure", str(RunId(agent.id, known["head_sha"], 2))),
+        ("failure", str(RunId(agent.id, known["head_sha"], 3))),
         ("success", known["external_id"]),
         ("neutral", known["external_id"]),
         ("failure", known["external_id"]),
+        ("action_required", str(RunId(agent.id, known["head_sha"], 1))),
     ]

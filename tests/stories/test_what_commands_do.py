@@ -9,6 +9,7 @@ import pytest
 from app.core.agents.agent import Agent
 from app.core.agents.events import Waits, Woken
 from app.core.agents.lifecycle import State
+from app.scripted.script import Answer, Conversation, Speaker
 from tests.support.people import Task, repository
 from tests.support.squad import Squad, json_text
 from tests.support.steps import completes, is_blocked, runs, waits_for
@@ -102,7 +103,8 @@ def test_help_shows_every_command_and_a_wrong_one_gets_one_line(team: Squad) -> 
     until_done(team, tells(team, task, "/squadron help"))
     assert "- `/squadron retry [ROLE] [raise LIMIT +AMOUNT]`:" in answers(team, task)[0]
     until_refused(team, tells(team, task, "/squadron restart"))
-    assert "`/squadron restart` was not understood; expected one of" in answers(team, task)[1]
+    answer = answers(team, task)[1]
+    assert "`/squadron restart` was not understood. Did you mean `retry`?" in answer
     until_refused(team, tells(team, task, "/squadron stop"))
     assert "No agent works on this issue." in answers(team, task)[2]
 
@@ -147,8 +149,11 @@ def test_a_command_that_no_webhook_told_of_is_obeyed_once() -> None:
 
 @pytest.mark.parametrize("where", ["the issue", "its needs-human issue"])
 def test_retry_starts_a_fresh_agent_on_the_same_branch(team: Squad, where: str) -> None:
-    steps = [runs("echo one > one.txt"), runs("echo two"), completes("Done.")]
-    task = team.give("short", f"Retry on {where}", *steps)
+    def goes_on(conversation: Conversation) -> Answer:
+        is_first = "This is what I did." not in conversation.said_by(Speaker.USER)[0]
+        return runs("echo two") if is_first else completes("Done.")
+
+    task = team.give("short", f"Retry on {where}", runs("echo one > one.txt"), goes_on)
     stopped = team.until_escalated(task)
     [escalation] = team.github.escalations("octo/demo", task.number)
     thread = task.number if where == "the issue" else escalation["number"]

@@ -54,7 +54,8 @@ class Unreachable:
 
 @dataclass(frozen=True, slots=True)
 class Unforeseen:
-    """It is a defect; what it comes from may have passed by the next try."""
+    """It is a defect, or others were in between at each try; what it comes from may have passed by
+    the next one."""
 
     reason: str
 

@@ -36,10 +36,14 @@ def wanted(agent: Agent) -> tuple[EffectName, ...]:
 
     Of an agent that triages there is no needs-human issue: its check and its comment say that it
     was stopped.
-    One that never worked, because another took its issue along, has nothing to show.
+    One that has not begun has nothing to show, for another may take its issue along.
     """
-    if agent.is_final and agent.assignment.kind is RoleKind.TRIAGE:
-        return () if agent.sha is None else (*_TOLD, EffectName.TRIAGE)
+    if agent.assignment.kind is RoleKind.TRIAGE:
+        may_be_taken_along = agent.state is State.QUEUED or agent.is_final
+        if agent.sha is None and may_be_taken_along:
+            return ()
+        if agent.is_final:
+            return (*_TOLD, EffectName.TRIAGE)
     is_of_work = agent.assignment.kind is RoleKind.WORK and is_at_rest(agent)
     work = (EffectName.WORK,) if is_of_work else ()
     match agent.state:

@@ -43,7 +43,7 @@ from app.services.failures import failure_of
 from app.services.starting.start import Starting
 from app.services.starting.trust import Trusting
 from app.services.steering.heads import at_its_head
-from app.services.steering.look import Looking
+from app.services.steering.look import Looking, MovesOn
 from app.services.steering.missing import Missing
 from app.services.world import World
 
@@ -88,6 +88,8 @@ class Routing:
             await self._later(work, failure_of(error))
         except StoreUnavailable:
             raise
+        except MovesOn as moves_on:
+            await self._later(work, Unforeseen(str(moves_on)))
         except Exception as error:
             if work.failures == 0:  # the others have the same traceback
                 log.exception("not handled", extra={"delivery": work.delivery})
