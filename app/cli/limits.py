@@ -1,11 +1,14 @@
-"""`squadron limits suggest`: limits from what the agents of this installation really used."""
+"""`squadron limits`: what limits did to the agents of this installation, how often that was right,
+and what the limits should be."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
 
 import typer
 
+from app.adapters.clock import SystemClock
 from app.adapters.store.store import SqlStore
 from app.cli.directories import operator_of
 from app.cli.failing import fail
@@ -14,37 +17,45 @@ from app.cli.terminal import say
 from app.core.agents.agent import Agent
 from app.core.history.adapting import Adapted
 from app.core.history.advice import role_lines, yaml_block
+from app.core.history.agent_history import History
+from app.core.history.precision import stops
+from app.core.history.stop_words import precision_lines, violation_lines
 from app.core.history.suggest import (
     MOST_AGENTS,
-    History,
     LimitHistory,
     RoleHistory,
     Used,
     role_history,
 )
+from app.core.history.violations import violations
 from app.core.limits import LimitName
 from app.core.text.markdown import instant as day
 from app.core.words.tables import in_unit
-from app.services.views import Json, amount, instant
+from app.services.views import Json, amount, instant, precision_json, violation_json
+
+EVER: Final = datetime.min.replace(tzinfo=UTC)
 
 limits = typer.Typer(no_args_is_help=True, help="Limits, and what they should be.")
 
 
+RoleOption = Annotated[str | None, typer.Option("--role", help="Only this role.")]
+RepositoryOption = Annotated[
+    str | None,
+    typer.Option("--repository", metavar="OWNER/NAME", help="Only agents of this repository."),
+]
+DaysOption = Annotated[
+    int | None, typer.Option("--days", min=1, max=3650, help="Only of the last N days.")
+]
+
+
 @limits.command()
 def suggest(
-    role: Annotated[str | None, typer.Option(help="Only this role.")] = None,
-    repository: Annotated[
-        str | None, typer.Option(metavar="OWNER/NAME", help="Only agents of this repository.")
-    ] = None,
-    as_json: AsJson = False,
+    role: RoleOption = None, repository: RepositoryOption = None, as_json: AsJson = False
 ) -> None:
     """Suggest limits from what finished agents used, and say what they would have changed."""
     ceilings = operator_of().ceilings
-    histories, moved = answered(_read(opened(open_registry), role, repository))
-    if not histories and (role is not None or repository is not None):
-        who = "no agent" if role is None else f"no agent of the role {role}"
-        where = "here" if repository is None else f"in {repository}"
-        fail(f"{who} has ever worked {where}; `squadron agents` lists them")
+    histories, moved = answered(_with_moved(opened(open_registry), role, repository))
+    _refuse_nobody(histories, role, repository)
     found = [role_history(name, each, ceilings) for name, each in sorted(histories.items())]
     if as_json:
         shown = {
@@ -58,25 +69,102 @@ def suggest(
         say(line)
 
 
+@limits.command()
+def trips(
+    role: RoleOption = None,
+    repository: RepositoryOption = None,
+    days: DaysOption = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a line and nothing else.")
+    ] = False,
+) -> None:
+    """Every time that a limit was reached: what it did, all that the agent had used by then, what
+    it did last, and what people made of it. Of sub-agents, too."""
+    found = violations(_asked_for(role, repository, with_sub_agents=True))
+    since = _since(days)
+    shown = [each for each in found if each.at >= since]
+    if as_json:
+        for each in shown:
+            say(json.dumps(violation_json(each)))
+        return
+    for each in shown:
+        for line in violation_lines(each):
+            say(line)
+    say(f"{_times(len(shown))} a limit was reached." if shown else "No limit was reached.")
+
+
+@limits.command()
+def precision(
+    role: RoleOption = None,
+    repository: RepositoryOption = None,
+    days: DaysOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """How often limits were right to stop or to pause. One that people took back, by a raise or a
+    retry, and whose work they then took, was wrong."""
+    since = _since(days)
+    found = [each for each in stops(_asked_for(role, repository)) if each.why.at >= since]
+    if as_json:
+        say(json.dumps(precision_json(found), indent=2))
+    elif not found:
+        say("No limit has stopped or paused an agent.")
+    else:
+        for line in precision_lines(found):
+            say(line)
+
+
+def _asked_for(
+    role: str | None, repository: str | None, *, with_sub_agents: bool = False
+) -> Sequence[History]:
+    store = opened(open_registry)
+    histories = answered(_read(store, role, repository, with_sub_agents=with_sub_agents))
+    _refuse_nobody(histories, role, repository)
+    return [each for same in histories.values() for each in same]
+
+
+def _refuse_nobody(
+    histories: Mapping[str, list[History]], role: str | None, repository: str | None
+) -> None:
+    if not histories and (role is not None or repository is not None):
+        who = "no agent" if role is None else f"no agent of the role {role}"
+        where = "here" if repository is None else f"in {repository}"
+        fail(f"{who} has ever worked {where}; `squadron agents` lists them")
+
+
+def _since(days: int | None) -> datetime:
+    return EVER if days is None else SystemClock().now() - timedelta(days=days)
+
+
+def _times(count: int) -> str:
+    return "Once" if count == 1 else f"{count} times"
+
+
 Moved = tuple[str, Adapted]
 """A limit that was moved without a human, and in which repository."""
 
 
 async def _read(
-    store: SqlStore, role: str | None, repository: str | None
-) -> tuple[Mapping[str, list[History]], list[Moved]]:
-    """The newest agents of each role, oldest first, with their logs; and what was moved."""
+    store: SqlStore, role: str | None, repository: str | None, *, with_sub_agents: bool = False
+) -> Mapping[str, list[History]]:
+    """The newest agents of each role, oldest first, with their logs."""
     agents: dict[str, list[Agent]] = {}
     for agent in await store.agents():
         if repository is not None and agent.repository.casefold() != repository.casefold():
             continue
-        if agent.parent is None and role in (None, agent.id.role):
+        if role in (None, agent.id.role) and (with_sub_agents or agent.parent is None):
             agents.setdefault(agent.id.role, []).append(agent)
-    histories = {
+    return {
         name: [History(agent, await store.log(agent.id)) for agent in same[-MOST_AGENTS:]]
         for name, same in agents.items()
     }
-    where = sorted({agent.repository for same in agents.values() for agent in same})
+
+
+async def _with_moved(
+    store: SqlStore, role: str | None, repository: str | None
+) -> tuple[Mapping[str, list[History]], list[Moved]]:
+    """These, and what was moved without a human."""
+    histories = await _read(store, role, repository)
+    where = sorted({each.agent.repository for same in histories.values() for each in same})
     moved = [(name, step) for name in where for step in await store.adapted(name)]
     return histories, [each for each in moved if role in (None, each[1].role)]
 
@@ -122,6 +210,8 @@ def _limit_json(history: LimitHistory) -> Json:
         "held": history.holds,
         "warned": history.warnings,
         "passed": history.passes,
+        "wrong": history.precision.wrong,
+        "judged": history.precision.judged,
         "suggested": None if suggestion is None else amount(history.name, suggestion.value),
         "capped_by": "ceiling" if suggestion is not None and suggestion.capped_by_ceiling else None,
         "changes": {

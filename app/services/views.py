@@ -6,14 +6,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
-from app.core.agents.counters import Counters
+from app.core.agents.counters import Counters, seconds
 from app.core.agents.events import Decided, Known, Noticed, Passed, Raised, Warned
 from app.core.agents.evidence import Evidence
 from app.core.agents.signs import sign_words
 from app.core.agents.stops import Failure, Hold, Trip
-from app.core.breaker.verdict import amount_words
+from app.core.breaker.verdict import LimitUse, amount_words, usage
 from app.core.budgets.ledger import Balance, Holding
 from app.core.github.hints import dig
+from app.core.history.precision import Precision, Stop, precisions
+from app.core.history.violations import Violation
 from app.core.limits import CATALOGUE, Limits
 from app.core.money import usd
 from app.core.rules.brakes import Brake
@@ -42,13 +44,7 @@ def agent_json(report: Report) -> Json:
         "waits_for": agent.waits_for.value if agent.waits_for else None,
         "retry_at": instant(agent.retry_at) if agent.retry_at else None,
         "segment": agent.segment,
-        "limits": {
-            use.name.value: {
-                "observed": amount(use.name, use.observed),
-                "maximum": amount(use.name, use.maximum),
-            }
-            for use in report.uses
-        },
+        "limits": _limits_json(report.uses),
         "trip": trip_json(agent.trip) if agent.trip else None,
         "failure": failure_json(agent.failure) if agent.failure else None,
         "pull_request": agent.pull_request,
@@ -200,6 +196,74 @@ def trip_json(trip: Trip) -> Json:
         "layer": trip.layer.value,
         "at": instant(trip.at),
         "reason": trip.reason,
+    }
+
+
+def violation_json(violation: Violation) -> Json:
+    """One time that a limit was reached, with all that the agent had used by then."""
+    agent, limit, stop = violation.agent, violation.limit, violation.stop
+    used = usage(violation.used, agent.assignment.limits, violation.at)
+    return {
+        "at": instant(violation.at),
+        "agent": str(agent.id),
+        "repository": agent.repository,
+        "issue": agent.id.issue,
+        "role": agent.id.role,
+        "parent": agent.parent,
+        "title": agent.assignment.task.title,
+        "model": agent.assignment.model,
+        "runtime": agent.assignment.runtime,
+        "started_by": agent.started_by,
+        "limit": limit.value,
+        "observed": amount(limit, violation.observed),
+        "maximum": amount(limit, violation.maximum),
+        "came": violation.came.value,
+        "layer": violation.layer or None,
+        "reason": violation.reason or None,
+        "limits": _limits_json(used),
+        "turns": violation.used.turns,
+        "tool_calls": violation.used.tool_calls,
+        "model_calls": violation.used.model_calls,
+        "tokens": violation.used.tokens,
+        "elapsed_seconds": seconds(violation.used.active),
+        "cost_usd": cost_usd(violation.used),
+        "last_call": violation.last_call or None,
+        "branch": agent.branch,
+        "sha": agent.sha,
+        "pull_request": agent.pull_request,
+        "state": agent.state.value,
+        "taken_back": None if stop is None else stop.taken_back or None,
+        "judged": None if stop is None else stop.judged.value,
+    }
+
+
+def precision_json(found: Sequence[Stop]) -> Json:
+    """How often limits were right; `precision` is null where nothing is judged."""
+    return {
+        "limits": [
+            {"limit": limit.value, "role": role, **_precision_json(each)}
+            for (limit, role), each in precisions(found).items()
+        ],
+        "all": _precision_json(Precision.of(found)),
+    }
+
+
+def _precision_json(precision: Precision) -> Json:
+    return {
+        "right": precision.right,
+        "wrong": precision.wrong,
+        "open": precision.open,
+        "precision": precision.ratio,
+    }
+
+
+def _limits_json(uses: Sequence[LimitUse]) -> Json:
+    return {
+        use.name.value: {
+            "observed": amount(use.name, use.observed),
+            "maximum": amount(use.name, use.maximum),
+        }
+        for use in uses
     }
 
 

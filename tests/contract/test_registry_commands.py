@@ -173,6 +173,8 @@ def test_limits_are_suggested_from_what_agents_used(tmp_path: Path) -> None:
         "held": 0,
         "warned": 1,
         "passed": 0,
+        "wrong": 0,
+        "judged": 1,
         "suggested": 120,
         "capped_by": None,
         "changes": {
@@ -192,6 +194,110 @@ def test_limits_are_suggested_from_what_agents_used(tmp_path: Path) -> None:
         "  Too little history: nothing is suggested before 10 have finished.\n\n"
     )
     assert "circuit_breakers:\n  roles:\n    bug-fix:" in squadron("limits", "suggest").stdout
+
+
+def test_suggestions_stand_in_columns_whatever_their_figures(tmp_path: Path) -> None:
+    """A session of 26 million tokens is nothing special."""
+
+    async def lives(past: Past) -> None:
+        for _ in range(10):
+            await past.worked(1, tokens=26_000_000)
+        await past.worked(60, limits=Limits(max_tool_calls=50, max_tokens=30_000_000))
+
+    with registry(tmp_path) as past:
+        asyncio.run(lives(past))
+    told = squadron("limits", "suggest").stdout.splitlines()
+    head, tokens = (
+        next(line for line in told if line.startswith(f"  {word} "))
+        for word in ("limit", "max_tokens")
+    )
+    assert head.split() == [
+        "limit",
+        "now",
+        "median",
+        "p95",
+        "max",
+        "stop",
+        "pause",
+        "warn",
+        "wrong",
+    ]
+    assert tokens.split()[:5] == ["max_tokens", "30.0M", "26.0M", "26.0M", "26.0M"]
+    calls = next(line for line in told if line.startswith("  max_tool_calls "))
+    assert calls.split()[-4:] == ["1", "0", "1", "0/1"]
+    assert len({len(head), len(tokens), len(calls)}) == 1
+    assert len(head) <= 80
+
+
+def test_every_stop_is_told_with_all_that_was_used_and_what_people_made_of_it(
+    tmp_path: Path,
+) -> None:
+    async def lives(past: Past) -> tuple[AgentId, AgentId]:
+        stopped = await past.worked(9, limits=Limits(max_tool_calls=5))
+        retried = await past.merged(3, after=stopped)
+        await past.worked(9, role="pm", limits=Limits(max_tool_calls=4))
+        await past.worked(9, role="docs")
+        return stopped, retried
+
+    with registry(tmp_path) as past:
+        stopped, retried = asyncio.run(lives(past))
+    told = squadron("limits", "trips")
+    assert told.exit_code == 0, told.output
+    assert told.stdout.splitlines()[:6] == [
+        f"2026-05-04 12:00 UTC  {stopped}",
+        "  max_tool_calls, 5 of 5 tool calls: stopped it (hook)",
+        "  It breaks; model openai:x",
+        "  by then 0 turns, 5 tool calls, 0 model calls, 0 tokens, $0.00, 6 s",
+        "  last call: view: 4.py",
+        f"  wrong: retried as {retried}, and the work was taken",
+    ]
+    assert told.stdout.endswith("  right: nobody took it back\n2 times a limit was reached.\n")
+
+    lines = squadron("limits", "trips", "--role", "bug-fix", "--json").stdout.splitlines()
+    [shown] = [json.loads(line) for line in lines]
+    assert (shown["agent"], shown["limit"], shown["came"]) == (
+        str(stopped),
+        "max_tool_calls",
+        "stop",
+    )
+    assert (shown["observed"], shown["maximum"], shown["layer"]) == (5, 5, "hook")
+    assert shown["limits"]["max_turns"]["observed"] == 0
+    assert (shown["elapsed_seconds"], shown["cost_usd"], shown["last_call"]) == (6, 0, "view: 4.py")
+    assert (shown["judged"], shown["taken_back"]) == ("wrong", f"retried as {retried}")
+
+
+def test_how_often_limits_were_right_is_told(tmp_path: Path) -> None:
+    async def lives(past: Past) -> None:
+        stopped = await past.worked(9, limits=Limits(max_tool_calls=5))
+        await past.merged(3, after=stopped)
+        await past.worked(9, limits=Limits(max_tool_calls=5))
+        await past.worked(9, role="pm", limits=Limits(max_tool_calls=4))
+
+    with registry(tmp_path) as past:
+        asyncio.run(lives(past))
+    told = squadron("limits", "precision")
+    assert (told.exit_code, told.stdout.splitlines()) == (
+        0,
+        [
+            "limit              role  right  wrong  open  precision",
+            "max_tool_calls  bug-fix      1      1     0        50%",
+            "max_tool_calls       pm      1      0     0       100%",
+            "all                          2      1     0        67%",
+        ],
+    )
+    shown = json.loads(squadron("limits", "precision", "--role", "bug-fix", "--json").stdout)
+    figures = {"right": 1, "wrong": 1, "open": 0, "precision": 0.5}
+    where = {"limit": "max_tool_calls", "role": "bug-fix"}
+    assert shown == {"limits": [{**where, **figures}], "all": figures}
+
+
+def test_where_no_limit_was_reached_it_says_so(tmp_path: Path) -> None:
+    with registry(tmp_path) as past:
+        asyncio.run(past.worked(9, limits=Limits(max_tool_calls=5)))
+    assert squadron("limits", "trips", "--days", "1").stdout == "No limit was reached.\n"
+    nothing = "No limit has stopped or paused an agent.\n"
+    assert squadron("limits", "precision", "--days", "1").stdout == nothing
+    assert squadron("limits", "precision", "--role", "pm").exit_code == 1
 
 
 def test_a_ceiling_of_the_operator_caps_a_suggestion(

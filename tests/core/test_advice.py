@@ -3,6 +3,7 @@
 import pytest
 
 from app.core.history.advice import role_lines, suggestion_words, table_lines, yaml_block
+from app.core.history.precision import Precision
 from app.core.history.suggest import Changed, LimitHistory, RoleHistory, Suggestion, Used
 from app.core.limits import LimitName
 
@@ -20,7 +21,9 @@ def limit(
     suggestion: Suggestion | None = None,
 ) -> LimitHistory:
     finished = None if used is None else Used(used, used, used)
-    return LimitHistory(name, present, finished, None, trips, holds, warnings, 0, suggestion)
+    return LimitHistory(
+        name, present, finished, None, trips, holds, warnings, 0, Precision(), suggestion
+    )
 
 
 def role(*limits: LimitHistory, finished: int = 10) -> RoleHistory:

@@ -14,10 +14,10 @@ from app.core.agents.events import ToolAsked
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Cause, Failure, Layer
 from app.core.history.advice import role_lines, yaml_block
+from app.core.history.agent_history import History
 from app.core.history.suggest import (
     LEAST_FINISHED,
     SUGGESTED,
-    History,
     LimitHistory,
     RoleHistory,
     Suggestion,
@@ -413,10 +413,8 @@ def role() -> RoleHistory:
 def test_the_lines_fit_a_terminal_and_name_every_limit_in_full() -> None:
     lines = list(role_lines(role()))
     assert lines[0] == "bug-fix: 20 agents finished, 1 stopped by a limit (octo/demo)"
-    assert (
-        lines[1] == "  limit                          now  median     p95     max  stop/pause/warn"
-    )
-    assert "  max_tool_calls                  60      20      20      90  1/0/1" in lines
+    assert lines[1] == "  limit                    now  median  p95  max  stop  pause  warn  wrong"
+    assert "  max_tool_calls            60      20   20   90     1      0     1    0/1" in lines
     assert (
         "  max_tool_calls: 60 -> 25: would have stopped 1 (octo/demo#20/bug-fix/1) that finished,"
         " would have stopped 1 (octo/demo#31/bug-fix/1) earlier"

@@ -12,7 +12,15 @@ from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, AgentId, Effect
 from app.core.agents.counters import fold
-from app.core.agents.events import AgentEvent, Finished, ToolAsked, ToolEnded, Tripped
+from app.core.agents.events import (
+    AgentEvent,
+    Finished,
+    HandedOver,
+    ModelCalled,
+    ToolAsked,
+    ToolEnded,
+    Tripped,
+)
 from app.core.agents.lifecycle import Signal
 from app.core.breaker.verdict import decide
 from app.core.limits import Limits
@@ -33,10 +41,24 @@ class Past:
         """Go on so many hours after noon, with the issue of that number."""
         self._issue = number
 
+    async def merged(self, calls: int, *, after: AgentId) -> AgentId:
+        """A retry of `after`, whose work was merged."""
+        issue, self._issue = self._issue, after.issue - 1
+        merged = await self.worked(calls, role=after.role, pull_request=7)
+        self._issue = issue
+        return merged
+
     async def worked(
-        self, calls: int, *, role: str = "bug-fix", limits: Limits | None = None
+        self,
+        calls: int,
+        *,
+        role: str = "bug-fix",
+        limits: Limits | None = None,
+        tokens: int = 0,
+        pull_request: int | None = None,
     ) -> AgentId:
-        """One agent from its start to its end: so many calls, or the limit stops it."""
+        """One agent from its start to its end: so many calls, or the limit stops it. `tokens`:
+        of one model call before these; `pull_request`: it was merged."""
         now = NOON + timedelta(hours=self._issue)
         self._issue += 1
         new = a_new_agent(self._issue, role)
@@ -47,6 +69,10 @@ class Past:
         assert agent is not None
         log = list(await self._store.log(agent.id))
         counters, events = fold(log), list[AgentEvent]()
+        if tokens:
+            said = ModelCalled(at=now, model="scripted", input_tokens=tokens, output_tokens=0)
+            counters = fold([said], counters)
+            events.append(said)
         for number in range(calls):
             now += timedelta(seconds=1)
             ask = ToolAsked(at=now, call=f"{number}", tool="view", what=f"{number}.py")
@@ -58,17 +84,24 @@ class Past:
             ended = ToolEnded(at=now, call=f"{number}", ok=True)
             counters = fold([ended], counters)
             events.append(ended)
-        await self._ends(agent, len(log), events, now)
+        await self._ends(agent, len(log), events, now, pull_request)
         return created.id
 
     async def _ends(
-        self, agent: Agent, logged: int, events: list[AgentEvent], now: datetime
+        self,
+        agent: Agent,
+        logged: int,
+        events: list[AgentEvent],
+        now: datetime,
+        pull_request: int | None,
     ) -> None:
         assert await self._store.append(agent.id, 0, logged + 1, events)
         trips = [event.trip for event in events if isinstance(event, Tripped)]
         signal = Signal.TRIPPED if trips else Signal.FINISHED
-        end = Finished(at=now, why="done")
+        end = Finished(at=now, why="done", since=None if pull_request is None else now)
         changes = Changes(stop=trips[0] if trips else None, sha="5e1f" * 10)
+        if pull_request is not None:
+            await self._store.note_handed_over(agent, HandedOver(at=now, pull_request=pull_request))
         assert await move(self._store, agent, signal, [end], changes) is not None
 
     async def published(self, agent: AgentId, *effects: Effect) -> None:

@@ -5,10 +5,11 @@ from typing import Final
 
 from app.core.history.suggest import LEAST_FINISHED, LimitHistory, RoleHistory, Suggestion
 from app.core.limits import CATALOGUE, LimitName
-from app.core.words.tables import in_unit
+from app.core.words.tables import aligned, in_unit
 
 MOST_AGENTS_NAMED: Final = 3
-_NAME_WIDTH: Final = max(map(len, LimitName))
+_MILLION: Final = 1_000_000
+_HEAD: Final = ("limit", "now", "median", "p95", "max", "stop", "pause", "warn", "wrong")
 
 
 def role_lines(history: RoleHistory) -> Iterator[str]:
@@ -30,19 +31,20 @@ def role_lines(history: RoleHistory) -> Iterator[str]:
 
 
 def table_lines(history: RoleHistory) -> Iterator[str]:
-    """What finished agents used of each limit that was used at all, and how often it spoke."""
-    columns = ("now", "median", "p95", "max")
-    head = "".join(f"{each:>8}" for each in columns)
-    yield f"{'limit':<{_NAME_WIDTH}}{head}  stop/pause/warn"
+    """What finished agents used of each limit that was used at all, how many agents it stopped,
+    paused and warned, and how many of its stops and pauses were wrong (`precision`)."""
+    rows: list[Sequence[str]] = [_HEAD]
     for each in history.limits:
         used = each.finished
         if used is None or not (used.most or each.trips or each.holds or each.warnings):
             continue
-        now = "off" if each.present is None else in_unit(each.name, each.present)
-        figures = (now, *(in_unit(each.name, one) for one in (used.median, used.p95, used.most)))
-        said = f"{each.trips}/{each.holds}/{each.warnings}"
-        row = "".join(f"{figure:>8}" for figure in figures)
-        yield f"{each.name:<{_NAME_WIDTH}}{row}  {said}"
+        now = "off" if each.present is None else _short(each.name, each.present)
+        figures = (_short(each.name, one) for one in (used.median, used.p95, used.most))
+        stood = each.precision
+        wrong = f"{stood.wrong}/{stood.judged}" if stood.judged else "-"
+        said = map(str, (each.trips, each.holds, each.warnings))
+        rows.append((each.name, now, *figures, *said, wrong))
+    yield from aligned(rows)
 
 
 def suggestion_words(history: LimitHistory, suggestion: Suggestion) -> str:
@@ -87,6 +89,11 @@ def yaml_block(histories: Iterable[RoleHistory]) -> str:
 def yaml_number(name: LimitName, value: float) -> str:
     """A limit's value as a file has it: money with cents, all else whole."""
     return f"{value:.2f}" if CATALOGUE[name].is_money else f"{value:.0f}"
+
+
+def _short(name: LimitName, amount: float) -> str:
+    """At most seven characters of any amount that agents use: a terminal has 80."""
+    return f"{amount / _MILLION:.1f}M" if amount >= 10 * _MILLION else in_unit(name, amount)
 
 
 def _agents(count: int) -> str:

@@ -30,7 +30,9 @@ from app.core.agents.events import (
 )
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Layer
+from app.core.history.agent_history import History
 from app.core.history.onward import Mark, Onward
+from app.core.history.precision import Precision, stops
 from app.core.limits import CATALOGUE, Action, LimitName, Limits, Trips
 
 LEAST_FINISHED: Final = 10
@@ -64,14 +66,6 @@ _ON_TIME: Final = (
     LimitName.MAX_SLEEP_DURATION,
     LimitName.MAX_IDLE_DURATION,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class History:
-    """One agent and all that happened to it."""
-
-    agent: Agent
-    log: Sequence[AgentEvent]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +114,8 @@ class LimitHistory:
     holds: int
     warnings: int
     passes: int
+    precision: Precision
+    """How often it was right to stop or pause."""
     suggestion: Suggestion | None
     """None: too little history, or the present value is right."""
 
@@ -165,6 +161,7 @@ def role_history(
     stopped = [each for each in measured if _stopped_by_limit(each[0].agent)]
     if present is None:
         present = own[-1].agent.assignment.limits if own else Limits()
+    found = stops(own)
     limits = []
     for name, info in CATALOGUE.items():
         if info.trips is Trips.SENT:
@@ -180,6 +177,7 @@ def role_history(
             holds=said.holds,
             warnings=said.warnings,
             passes=said.passes,
+            precision=Precision.of(stop for stop in found if stop.why.limit == name),
             suggestion=None,
         )
         if len(finished) >= LEAST_FINISHED and name in SUGGESTED:

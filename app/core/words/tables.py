@@ -1,6 +1,6 @@
 """Figures of an agent in tables of markdown: limits, test runs, sub-agents."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from app.core.agents.counters import Counters
@@ -43,6 +43,17 @@ def estimate_words(counters: Counters) -> str:
 def in_unit(limit: str, amount: float | None) -> str:
     """An amount beside the column, or the word, that names its unit."""
     return money(amount) if amount is not None and limit in _MONEY else figure(amount)
+
+
+def aligned(rows: Sequence[Sequence[str]], most: int = 78) -> Iterator[str]:
+    """Rows of equally many cells, for a fixed pitch: the first column to the left, the others to
+    the right, each as wide as its widest cell; two blanks between them, or one where that would
+    make more than `most` characters."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    gap = 2 if sum(widths) + 2 * (len(widths) - 1) <= most else 1
+    for first, *rest in rows:
+        cells = (cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True))
+        yield (" " * gap).join((first.ljust(widths[0]), *cells))
 
 
 def runs_table(runs: Sequence[TestRun]) -> str:

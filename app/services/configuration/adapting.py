@@ -20,7 +20,8 @@ from app.core.history.adapting import (
     proposal_title,
     steps,
 )
-from app.core.history.suggest import MOST_AGENTS, History, RoleHistory, role_history
+from app.core.history.agent_history import History
+from app.core.history.suggest import MOST_AGENTS, RoleHistory, role_history
 from app.core.rules.plan import RepositoryPlan
 from app.ports import CheckoutOrder, GitHubFailed, Repository, WorkspaceFailed
 from app.services.configuration.plans import Plans
