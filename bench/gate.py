@@ -156,6 +156,7 @@ async def _gates(store: SqlStore) -> list[BreakerGate]:
                 price_of=lambda model, at: None,
                 redact=Redactor(),
                 clock=clock,
+                page="https://github.example/octo/demo",
             )
         )
     return gates

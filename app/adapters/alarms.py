@@ -5,7 +5,7 @@ import logging
 from typing import Final
 
 import httpx
-from prometheus_client import Counter, Gauge
+from prometheus_client import Counter
 
 from app.core.words.alerts import Alert
 
@@ -13,8 +13,6 @@ WEBHOOK_SECONDS: Final = 10.0
 """The whole of one POST; an agent's end may have to wait so long."""
 
 ALERTS: Final = Counter("squadron_alerts", "Alerts that were told; label: kind", ["kind"])
-SPENT: Final = Gauge("squadron_cost_usd_last_hour", "Known cost of model calls, in USD")
-TRIPS: Final = Gauge("squadron_trips_last_hour", "Agents stopped by a limit")
 
 log = logging.getLogger("squadron.alerts")
 
@@ -26,14 +24,9 @@ class OperatorAlarms:
         """`webhook`: an address that takes a JSON object; None: log and metrics only."""
         self._webhook = webhook
 
-    def observe(self, spent_usd: float, trips: int) -> None:
-        """What was spent, and how many agents were stopped, in the last hour."""
-        SPENT.set(spent_usd)
-        TRIPS.set(trips)
-
     async def tell(self, alert: Alert) -> None:
         """Tell one alert. A webhook that fails is logged, not tried again: the log has it all."""
-        fields = {"kind": alert.kind, "figure": alert.figure, "bound": alert.bound}
+        fields = {"kind": alert.kind, "figure": alert.figure, "bound": alert.bound, **_about(alert)}
         log.warning("ALERT: %s", alert.text, extra={"event": "ALERT", **fields})
         ALERTS.labels(alert.kind).inc()
         if self._webhook is None:
@@ -46,3 +39,11 @@ class OperatorAlarms:
                 log.warning("the alerts' webhook answered %d", answer.status_code)
         except (httpx.HTTPError, TimeoutError) as error:
             log.warning("the alerts' webhook cannot be reached: %s", type(error).__name__)
+
+
+def _about(alert: Alert) -> dict[str, str]:
+    """Whom it is about: not for a metric's labels, of which there would be ever more."""
+    if alert.about is None:
+        return {}
+    agent = alert.about.agent
+    return {"agent": str(agent), "role": agent.role, "limit": alert.about.limit.value}

@@ -27,6 +27,7 @@ from app.core.words.refusals import brake_words
 from app.core.words.report import Report, report
 from app.core.words.story import command_words, quoted, refused_words, story
 from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused
+from app.services.effects.on_github import seen_on_github
 from app.services.queueing import place_in_queue, places_in_queue
 from app.services.views import (
     REFUSED_SHOWN_FOR,
@@ -241,5 +242,5 @@ async def _read(store: SqlStore, agent_id: AgentId) -> _Read | None:
 
 async def _read_of(store: SqlStore, agent: Agent, queue: QueuePlace | None) -> _Read:
     log = await store.log(agent.id)
-    view = report(agent, log, SystemClock().now(), queue)
-    return _Read(view, log, await store.effects(agent.id))
+    view, effects = report(agent, log, SystemClock().now(), queue), await store.effects(agent.id)
+    return _Read(seen_on_github(view, effects), log, effects)

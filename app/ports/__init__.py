@@ -25,6 +25,7 @@ from app.core.agents.work import (
 )
 from app.ports.alarms import Alarms
 from app.ports.blame import Blame, PortFailed
+from app.ports.figures import Figures, RegistryFigures
 from app.ports.github import (
     Annotation,
     CheckText,
@@ -69,6 +70,7 @@ from app.ports.machine import (
     Walls,
 )
 from app.ports.pacing import Pacing
+from app.ports.passes import Pass
 from app.ports.runtime import (
     CUT_OFF,
     Continuation,
@@ -107,7 +109,6 @@ from app.ports.store import (
     HeardCommands,
     Look,
     NewAgent,
-    Pass,
     Queue,
     Store,
     StoreUnavailable,
@@ -148,6 +149,7 @@ __all__ = [
     "Engine",
     "Entered",
     "Exclusive",
+    "Figures",
     "FreeMiB",
     "Funding",
     "Gate",
@@ -198,6 +200,7 @@ __all__ = [
     "Redeliver",
     "Refused",
     "RefusedHost",
+    "RegistryFigures",
     "Report",
     "ReportedBlocked",
     "ReportedComplete",

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from app.core.agents.agent import Agent, AgentId, Assignment, Effect, EffectName
-from app.core.agents.events import AgentEvent, HandedOver, Kept
+from app.core.agents.events import AgentEvent, HandedOver, Kept, Passed, Warned
 from app.core.agents.lifecycle import State
 from app.core.agents.transition import Transition
 from app.core.agents.work import Work
@@ -15,12 +15,15 @@ from app.core.budgets.ledger import Insufficient
 from app.core.github.comment_kinds import CommentKind
 from app.core.github.redelivery import AskedAgain
 from app.core.history.adapting import Adapted
+from app.core.history.agent_history import History
 from app.core.rules.brakes import Brake, Place
 from app.core.rules.outages import Outage, ProviderFailure
 from app.core.steering.asks import Trigger
 from app.ports.blame import Blame, PortFailed
+from app.ports.figures import RegistryFigures
 from app.ports.github import Repository
 from app.ports.ledger import Funding
+from app.ports.passes import Pass
 from app.ports.starts import StartRefused, TakenBack, WaitingStart
 
 Handler = Callable[[Work], Awaitable[None]]
@@ -161,33 +164,6 @@ class Look:
     """Which events start roles, and since when."""
     heads: Mapping[int, str]
     """What open pull requests were about to merge, by number, where pushes start a role."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pass:
-    """One pass of reconciliation, and what it has cost."""
-
-    why: str
-    """What caused it: the schedule, a start of the service, a delivery."""
-    ended_at: datetime
-    seconds: float
-    agents: int
-    """Live ones that were looked at."""
-    repositories: int
-    looked_at_fully: int
-    """Of these; the others for what was new."""
-    repairs: int
-    requests: int
-    """To GitHub, token requests left out."""
-    unchanged: int
-    """Of these: answered with 304, which count against no rate limit."""
-    token_requests: int
-    put_off: Mapping[str, int]
-    """What had no turn in it, by kind (`services/reconciling/request_budget.py`); the passes after
-    it go on there."""
-    failed: Mapping[str, str]
-    """What has failed in it as nobody has foreseen, and with which kinds of exceptions; the log has
-    more. The passes after it try again."""
 
 
 class Store(Protocol):
@@ -440,11 +416,21 @@ class Store(Protocol):
         """All events of the agent, in order. The sequence number of the first is 1."""
         ...
 
-    async def warnings(self, since: datetime) -> Mapping[str, int]:
-        """How often limits have warned since then, by role; roles without a warning are left out.
+    async def warned(self, since: datetime) -> Sequence[tuple[AgentId, Warned | Passed]]:
+        """What limits have told agents since then without stopping them, the oldest first.
 
         Of agents that are live or were moved since then.
         """
+        ...
+
+    async def figures(self) -> RegistryFigures:
+        """What the registry holds, in figures."""
+        ...
+
+    async def stopped_since(self, since: datetime) -> Sequence[History]:
+        """Agents that a limit has stopped or paused since then, and all others of their posts,
+        oldest first: each with those events of its log that say what became of that
+        (`precision.TOLD_BY`)."""
         ...
 
     async def append(

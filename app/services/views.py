@@ -9,6 +9,7 @@ from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.counters import Counters, seconds
 from app.core.agents.events import Decided, Known, Noticed, Passed, Raised, Warned
 from app.core.agents.evidence import Evidence
+from app.core.agents.lifecycle import State
 from app.core.agents.signs import sign_words
 from app.core.agents.stops import Failure, Hold, Trip
 from app.core.breaker.verdict import LimitUse, amount_words, usage
@@ -47,6 +48,7 @@ def agent_json(report: Report) -> Json:
         "limits": _limits_json(report.uses),
         "trip": trip_json(agent.trip) if agent.trip else None,
         "failure": failure_json(agent.failure) if agent.failure else None,
+        "resume_url": _resume_url(report),
         "pull_request": agent.pull_request,
         "branch": agent.branch,
         "sha": agent.sha,
@@ -61,6 +63,12 @@ def agent_json(report: Report) -> Json:
         "created_at": instant(agent.created_at),
         "updated_at": instant(agent.updated_at),
     }
+
+
+def _resume_url(report: Report) -> str | None:
+    """Of a paused agent: the comment that says how it goes on, once GitHub has that."""
+    is_paused = report.agent.state is State.PAUSED
+    return report.links.call or None if is_paused else None
 
 
 _VERIFIED: Final[Mapping[Known, bool | None]] = {

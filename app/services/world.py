@@ -103,6 +103,11 @@ def repository_of(agent: Agent) -> Repository:
     return Repository(agent.repository, agent.installation_id)
 
 
+def page_of(world: World, agent: Agent) -> str:
+    """The agent's repository in a browser."""
+    return world.github.page(repository_of(agent))
+
+
 def segment_marker(world: World, agent: AgentId, segment: int) -> str:
     """Marks every process of a segment, so that its orphans can be found.
 

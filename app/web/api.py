@@ -22,6 +22,7 @@ from app.core.commands.grammar import limit_named
 from app.core.words.report import report
 from app.ports import GitHubFailed
 from app.services.commands.raise_limits import NotPaused, Wish
+from app.services.effects.on_github import seen_on_github
 from app.services.queueing import place_in_queue, places_in_queue
 from app.services.views import (
     REFUSED_SHOWN_FOR,
@@ -115,8 +116,9 @@ def router(service: Service) -> APIRouter:
     )
 
     async def seen(agent: Agent, queue: QueuePlace | None) -> Json:
-        log = await service.store.log(agent.id)
-        return agent_json(report(agent, log, service.clock.now(), queue))
+        log, effects = await service.store.log(agent.id), await service.store.effects(agent.id)
+        view = report(agent, log, service.clock.now(), queue)
+        return agent_json(seen_on_github(view, effects))
 
     async def view(agent: Agent) -> Json:
         return await seen(agent, await place_in_queue(service.store, agent))

@@ -11,9 +11,10 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.types import Receive, Scope, Send
 
-from app.adapters.metrics import show_last_pass
+from app.adapters.metrics import show
 from app.bootstrap import Service
 from app.ports import StoreUnavailable
+from app.services.figures import figures
 from app.services.intake.intake import MOST_BODY_BYTES
 from app.web import api
 from app.web.readiness import Readiness
@@ -105,14 +106,14 @@ def rest(service: Service) -> FastAPI:
             raise HTTPException(503, why)
         return {"status": "ready"}
 
-    async def figures() -> bytes:
+    async def exposition() -> bytes:
         try:
-            show_last_pass(await service.store.last_pass())
-        except StoreUnavailable:  # the other figures are told all the same
-            show_last_pass(None)
+            show(await figures(service.store, service.ledger, service.clock.now()))
+        except StoreUnavailable:  # what this process counts itself is told all the same
+            show(None)
         return generate_latest()
 
-    latest = OnceForAll(figures)
+    latest = OnceForAll(exposition)
 
     @app.get("/metrics")
     async def metrics() -> Response:

@@ -23,7 +23,7 @@ _LEVELS: Final = {"exception": "error"}
 def metrics() -> Iterator[str]:
     """Every figure of Squadron's own, by name: they are registered in whatever order modules are
     imported."""
-    known = {*of_limits.LAST_PASS.values(), of_limits.LIMIT_EVENTS, alarms.ALERTS}
+    known = {of_limits.LIMIT_EVENTS, alarms.ALERTS}
     assert known, "importing the modules is what registers their figures"
     found = (each for each in REGISTRY.collect() if each.name.startswith(_OURS))
     by_name = sorted(found, key=lambda each: each.name)

@@ -172,9 +172,9 @@ async def test_an_append_waits_for_a_move_that_is_about_to_commit(world: World) 
     assert (await world.store.log(active.id))[2:] == [done]
 
 
-async def test_warnings_of_an_hour_are_counted_by_role(world: World) -> None:
-    """Close to a limit, past one that only warns, or of a sign; of the living, and of who has just
-    ended."""
+async def test_what_limits_told_in_an_hour_is_read_with_whom_they_told_it(world: World) -> None:
+    """Close to a limit, or past one that only warns; of the living, and of who has just ended. A
+    sign is no limit."""
     close = Warned(at=later(100), limit=LimitName.MAX_TURNS, observed=4, maximum=5)
     past = Passed(at=later(101), limit=LimitName.MAX_TURNS, observed=5, maximum=5, shadow=False)
     earlier = replace(close, at=later(99))
@@ -191,6 +191,16 @@ async def test_warnings_of_an_hour_are_counted_by_role(world: World) -> None:
     assert await begin(world.store, planner.id, 0, "worker-1", later(1))
     assert await world.store.append(planner.id, 0, 3, [past])
     await world.an_active(5)  # whom nothing has warned
-    assert await world.store.warnings(later(100)) == {"bug-fix": 4, "planner": 1}
-    assert await world.store.warnings(later(101)) == {"bug-fix": 2, "planner": 1}
-    assert await world.store.warnings(later(103)) == {}
+    names = [str(each.id) for each in await world.store.agents()]
+    told_since = {
+        seconds: [
+            (names.index(str(agent)) + 1, event)
+            for agent, event in await world.store.warned(later(seconds))
+        ]
+        for seconds in (100, 101, 103)
+    }
+    assert told_since == {
+        100: [(1, close), (2, close), (1, past), (4, past)],
+        101: [(1, past), (4, past)],
+        103: [],
+    }

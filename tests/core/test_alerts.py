@@ -9,19 +9,23 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from app.core.agents.agent import AgentId
+from app.core.agents.events import Passed, Warned
 from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Balance, Insufficient
+from app.core.limits import LimitName
 from app.core.money import NANOUSD, nanousd
 from app.core.words.alerts import (
     FOR_GOOD,
     HOUR,
+    AtLimit,
     nearly_spent,
     overspent,
     spending,
     trips,
     unseen,
     unwritten,
-    warnings,
+    warned,
 )
 from app.core.words.refusals import account_words, budget_refused, rate_refused
 
@@ -111,31 +115,73 @@ def test_a_budget_is_told_of_once_in_its_window_and_again_when_it_was_raised() -
 
 
 def test_what_is_about_an_hour_is_told_again_in_the_next() -> None:
-    found = (*spending(nanousd(11), 10.0, NOON), *trips(6, 5, NOON), *warnings({"pm": 1}, NOON))
-    assert [alert.silence for alert in found] == [HOUR] * 3
+    found = (*spending(nanousd(11), 10.0, NOON), *trips(6, 5, NOON))
+    assert [alert.silence for alert in found] == [HOUR] * 2
 
 
-def test_each_role_that_limits_warned_is_told_of_for_itself() -> None:
-    """The issue: "warnings per role"."""
-    found = warnings({"pm": 1, "bug-fix": 3}, NOON)
-    assert [(alert.key, alert.kind, alert.text, alert.figure, alert.bound) for alert in found] == [
+AGENT = AgentId("octo/demo", 12, "bug-fix", 1)
+
+
+def close(limit: LimitName, observed: float, maximum: float) -> Warned:
+    return Warned(at=NOON, limit=limit, observed=observed, maximum=maximum)
+
+
+def reached(*, shadow: bool = False, refused: bool = False) -> Passed:
+    return Passed(
+        at=NOON,
+        limit=LimitName.MAX_TURNS,
+        observed=50,
+        maximum=50,
+        shadow=shadow,
+        refused=refused,
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "kind", "text"),
+    [
         (
-            "warnings:bug-fix",
-            "role_warnings",
-            "Limits warned agents of `bug-fix` 3 times in the last hour.",
-            3,
-            0,
+            close(LimitName.MAX_TURNS, 40, 50),
+            "limit_close",
+            "octo/demo#12/bug-fix/1 comes close to max_turns: 40 of 50 turns.",
         ),
         (
-            "warnings:pm",
-            "role_warnings",
-            "Limits warned agents of `pm` once in the last hour.",
-            1,
-            0,
+            close(LimitName.MAX_COST_USD, 0.8, 1),
+            "limit_close",
+            "octo/demo#12/bug-fix/1 comes close to max_cost_usd: $0.80 of $1.00.",
         ),
-    ]
-    assert {alert.at for alert in found} == {NOON}
-    assert not warnings({}, NOON)
+        (
+            reached(),
+            "limit_passed",
+            "octo/demo#12/bug-fix/1 has reached max_turns (50 of 50 turns) and goes on"
+            " (`on_limit: warn`).",
+        ),
+    ],
+)
+def test_who_comes_close_to_a_limit_is_told_with_that_limit(
+    event: Warned | Passed, kind: str, text: str
+) -> None:
+    """Seed 000: "Alert when agent exceeds 80% of max_turns (early warning)"."""
+    [alert] = warned(AGENT, event, NOON)
+    assert (alert.kind, alert.text, alert.at) == (kind, text, NOON)
+    assert (alert.figure, alert.bound) == (event.observed, event.maximum)
+    assert alert.about == AtLimit(AGENT, event.limit)
+
+
+@pytest.mark.parametrize("event", [reached(shadow=True), reached(refused=True)])
+def test_what_calls_for_nothing_is_told_to_nobody(event: Passed) -> None:
+    assert not warned(AGENT, event, NOON)
+
+
+def test_a_limit_that_was_raised_is_told_of_again() -> None:
+    [first] = warned(AGENT, close(LimitName.MAX_TURNS, 40, 50), NOON)
+    [same] = warned(AGENT, close(LimitName.MAX_TURNS, 41, 50), NOON + HOUR)
+    [raised] = warned(AGENT, close(LimitName.MAX_TURNS, 60, 75), NOON)
+    other = AgentId("octo/demo", 13, "bug-fix", 1)
+    [of_another] = warned(other, close(LimitName.MAX_TURNS, 40, 50), NOON)
+    assert first.key == same.key
+    assert len({first.key, raised.key, of_another.key}) == 3
+    assert first.silence == FOR_GOOD
 
 
 def test_what_is_reserved_is_not_spent() -> None:

@@ -175,26 +175,30 @@ def test_a_budget_is_told_of_while_its_agent_works_and_then_never_again_in_its_w
     assert len(of_the_budget()) == 1
 
 
-def test_limits_that_warn_are_told_once_an_hour_for_each_role(team: Squad, hook: Receiver) -> None:
-    """The issue, "Alerts": "warnings per role"; seed 000: "early warning"."""
-    for number in range(2):
-        task = team.give("patient", f"Warn {number}", runs("echo 1"), runs("echo 2"), NOTHING)
-        team.until(task, State.COMPLETED)
+def test_an_agent_that_comes_close_to_a_limit_is_told_once_with_that_limit(
+    team: Squad, hook: Receiver
+) -> None:
+    """Seed 000: "early warning"; no metric has the agent, of which there are ever more."""
+    task = team.give("patient", "Warn", runs("echo 1"), runs("echo 2"), NOTHING)
+    agent = team.until(task, State.COMPLETED)
 
-    def of_the_role() -> list[Any]:
-        found = told(hook, "role_warnings")
-        return [each for each in found if "of `patient` " in each["text"]]
+    def of_the_agent() -> list[Any]:
+        return [each for each in hook.received if each.get("agent") == str(agent.id)]
 
-    until(of_the_role, "the warnings are told", failing=team.check_alive)
+    until(lambda: len(of_the_agent()) == 2, "both are told", failing=team.check_alive)
     team.reconciles(3)
-    [alert] = of_the_role()
-    assert alert["text"].startswith("Limits warned agents of `patient` ")
-    assert alert["figure"] >= 1 and alert["bound"] == 0
-    line = team.until_logged(f"ALERT: {alert['text']}")
-    assert (line["level"], line["kind"]) == ("WARNING", "role_warnings")
-    assert metrics(team, "squadron_alerts_total")[frozenset({("kind", "role_warnings")})] >= 1
+    close, passed = sorted(of_the_agent(), key=lambda each: str(each["kind"]))
+    about = {"agent": str(agent.id), "role": "patient", "limit": "max_tool_calls"}
+    assert close.items() >= {**about, "kind": "limit_close", "figure": 1, "bound": 1}.items()
+    assert passed.items() >= {**about, "kind": "limit_passed", "figure": 1, "bound": 1}.items()
+    line = team.until_logged(f"ALERT: {close['text']}")
+    assert (line["level"], line["kind"]) == ("WARNING", "limit_close")
+    assert line.items() >= about.items()
+    counted = metrics(team, "squadron_alerts_total")
+    assert counted[frozenset({("kind", "limit_close")})] >= 1
     warned = limit_events(team, "AGENT_WARNING", "patient")
-    assert warned == {"max_tool_calls close": 2, "max_tool_calls warn": 2}
+    assert warned == {"max_tool_calls close": 1, "max_tool_calls warn": 1}
+    assert str(agent.id) not in team.service.http.get("/metrics").text
 
 
 def test_many_trips_are_a_systemic_problem(team: Squad, hook: Receiver) -> None:

@@ -3,6 +3,7 @@
 Issue, "What happens at a limit"; seed 000, "Timeout Action Behavior".
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any
@@ -153,7 +154,7 @@ def test_escalate_stops_for_good_and_the_log_has_all_figures(team: Squad) -> Non
     line = team.until_logged("AGENT_FAILED", agent=str(agent.id))
     counters = team.registry.counters(agent.id)
     assert (line["limit"], line["observed"], line["maximum"]) == ("max_tool_calls", 2, 2)
-    assert (line["role"], line["issue"]) == ("stopper", task.number)
+    assert (line["level"], line["role"], line["issue"]) == ("ERROR", "stopper", task.number)
     assert (line["tool_calls"], line["turns"]) == (2, 1)
     assert line["tokens"] > 0 and line["elapsed_seconds"] > 0
     assert 0 < line["cost_usd"] <= counters.cost_nanousd / 1e9
@@ -182,6 +183,14 @@ def test_pause_keeps_the_session_and_resume_grants_the_limits_own_amount(team: S
     }
     line = team.until_logged("AGENT_PAUSED", agent=str(agent.id))
     assert (line["how"], line["observed"], line["maximum"]) == ("pause", 2, 2)
+    issue = team.github.sees(task.path)["html_url"]
+    assert line["resume_url"] == issue
+    [shown] = [
+        one
+        for one in json.loads(team.service.commands("agents", "--json").stdout)["agents"]
+        if one["id"] == str(agent.id)
+    ]
+    assert shown["resume_url"].startswith(f"{issue}#issuecomment-")
 
     is_approved(team, tells(team, task, "/squadron resume"))
     done = team.until_handed_over(task)

@@ -69,6 +69,7 @@ class Hook:
             price_of=partial(price_of, overrides=PRICES),
             redact=Redactor(),
             clock=self.clock,
+            page="https://github.example/octo/demo",
         )
         self.gate.enter(self._directory)
 

@@ -308,6 +308,7 @@ class Squad(People):
             line
             for line in self.service.lines()
             if line["level"] in ("ERROR", "CRITICAL", "PLAIN")
+            and line["message"] != "AGENT_FAILED"  # an error of the agent, none of the service
             and not any(words in json.dumps(line) for words in self._tolerated)
         ]
         assert not wrong, f"the service's log: {wrong[0]}"

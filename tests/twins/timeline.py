@@ -72,7 +72,9 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self._timeline.records.append(record)
-        who = record.levelname if record.levelno >= logging.ERROR else record.name[-9:]
+        # That an agent is stopped is an error of the agent, and none of the service.
+        is_wrong = record.levelno >= logging.ERROR and record.getMessage() != "AGENT_FAILED"
+        who = record.levelname if is_wrong else record.name[-9:]
         error = "".join(traceback.format_exception(*record.exc_info)) if record.exc_info else ""
         further = {k: v for k, v in vars(record).items() if k not in _USUAL}
         if record.getMessage() == "effect" and further.get("state") == "done":

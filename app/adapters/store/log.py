@@ -11,7 +11,7 @@ from app.adapters.store import costs
 from app.adapters.store.codec import decode_event, encode_event
 from app.adapters.store.tables import AGENTS, EVENTS
 from app.core.agents.agent import AgentId
-from app.core.agents.events import AgentEvent, ModelCalled, Noticed, Passed, Warned
+from app.core.agents.events import AgentEvent, ModelCalled, Passed, Warned
 from app.core.agents.lifecycle import LIVE, State
 
 
@@ -106,8 +106,8 @@ def read(connection: sa.Connection, agent: AgentId) -> Sequence[AgentEvent]:
     return [decode_event(body) for body in bodies]
 
 
-def warnings(connection: sa.Connection, since: datetime) -> Mapping[str, int]:
-    """How often limits have warned since then, by role.
+def warned(connection: sa.Connection, since: datetime) -> Sequence[tuple[AgentId, Warned | Passed]]:
+    """What limits have told agents since then without stopping them, the oldest first.
 
     Only logs of agents to which something can have happened since then are looked at.
     """
@@ -115,15 +115,16 @@ def warnings(connection: sa.Connection, since: datetime) -> Mapping[str, int]:
         AGENTS.c.state.in_([state.value for state in LIVE]), AGENTS.c.updated_at >= since
     )
     found = connection.execute(
-        sa.select(AGENTS.c.role, sa.func.count().label("times"))
+        sa.select(AGENTS.c.id, EVENTS.c.body)
         .join_from(AGENTS, EVENTS, EVENTS.c.agent_id == AGENTS.c.id)
-        .where(is_recent, EVENTS.c.at >= since, EVENTS.c.type.in_(_WARNINGS))
-        .group_by(AGENTS.c.role)
+        .where(is_recent, EVENTS.c.at >= since, EVENTS.c.type.in_(_WARNED))
+        .order_by(EVENTS.c.at, AGENTS.c.id, EVENTS.c.seq)
     )
-    return {row.role: row.times for row in found}
+    told = [(AgentId.parse(row.id), decode_event(row.body)) for row in found]
+    return [(agent, event) for agent, event in told if isinstance(event, Warned | Passed)]
 
 
-_WARNINGS: Final = (Warned.__name__, Passed.__name__, Noticed.__name__)
+_WARNED: Final = (Warned.__name__, Passed.__name__)
 _NO_TOKENS: Final = Tokens(0, 0)
 _AGENTS: Final = AGENTS.c.id.in_(sa.bindparam("agents", expanding=True))
 _RUNNING: Final = (

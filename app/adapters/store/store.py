@@ -15,6 +15,7 @@ from app.adapters.store import (
     configurations,
     cut_off,
     effects,
+    figures,
     heard,
     inbox,
     ledger,
@@ -35,13 +36,14 @@ from app.adapters.store.registry import Enqueue
 from app.adapters.store.tables import DeliveryState
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
-from app.core.agents.events import AgentEvent, HandedOver, Kept
+from app.core.agents.events import AgentEvent, HandedOver, Kept, Passed, Warned
 from app.core.agents.lifecycle import State
 from app.core.agents.transition import Transition
 from app.core.budgets.ledger import Book, Insufficient
 from app.core.github.comment_kinds import CommentKind
 from app.core.github.redelivery import AskedAgain
 from app.core.history.adapting import Adapted
+from app.core.history.agent_history import History
 from app.core.rules.brakes import Brake, Place
 from app.core.rules.outages import Outage, ProviderFailure
 from app.ports import (
@@ -53,6 +55,7 @@ from app.ports import (
     Look,
     NewAgent,
     Pass,
+    RegistryFigures,
     Repository,
     StartRefused,
     TakenBack,
@@ -378,9 +381,17 @@ class SqlStore:
         """All events of the agent, in order."""
         return await read(self._engine, lambda connection: log.read(connection, agent))
 
-    async def warnings(self, since: datetime) -> Mapping[str, int]:
-        """How often limits have warned since then, by role."""
-        return await read(self._engine, lambda connection: log.warnings(connection, since))
+    async def warned(self, since: datetime) -> Sequence[tuple[AgentId, Warned | Passed]]:
+        """What limits have told agents since then without stopping them."""
+        return await read(self._engine, lambda connection: log.warned(connection, since))
+
+    async def figures(self) -> RegistryFigures:
+        """What the registry holds, in figures."""
+        return await read(self._engine, figures.of_registry)
+
+    async def stopped_since(self, since: datetime) -> Sequence[History]:
+        """Agents that a limit has stopped or paused since then, and all others of their posts."""
+        return await read(self._engine, lambda connection: figures.stopped_since(connection, since))
 
     async def append(
         self, agent: AgentId, segment: int, first_seq: int, events: Sequence[AgentEvent]

@@ -155,6 +155,15 @@ class EventRow(SQLModel, table=True):
     """The event logs; `seq` counts from 1 for each agent, without gaps."""
 
     __tablename__ = "sq_events"
+    __table_args__ = (
+        sa.Index(
+            "sq_events_stops",
+            "type",
+            "at",
+            sqlite_where=sa.text("type IN ('Tripped', 'Held')"),
+            postgresql_where=sa.text("type IN ('Tripped', 'Held')"),
+        ),
+    )
 
     agent_id: str = Field(primary_key=True, sa_type=sa.Text, foreign_key="sq_agents.id")
     seq: int = Field(primary_key=True)

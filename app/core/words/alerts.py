@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.core.breaker.verdict import money
+from app.core.agents.agent import AgentId
+from app.core.agents.events import Passed, Warned
+from app.core.breaker.verdict import amount_words, money
 from app.core.budgets.ledger import Balance
+from app.core.limits import CATALOGUE, LimitName
 from app.core.money import usd
 from app.core.rules.outages import Outage
 from app.core.words.refusals import account_words
@@ -20,12 +23,20 @@ NEARLY_SPENT: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
+class AtLimit:
+    """An agent, and a limit of it."""
+
+    agent: AgentId
+    limit: LimitName
+
+
+@dataclass(frozen=True, slots=True)
 class Alert:
     """One thing worth telling, once."""
 
     key: str
-    """Equal for the same thing: `cost`, `trips`, `warnings:<role>`; a budget is told of once in
-    each of its windows, an overspent agent once for each amount."""
+    """Equal for the same thing: `cost`, `trips`; a budget is told of once in each of its windows,
+    an overspent agent once for each amount."""
     kind: str
     text: str
     figure: float
@@ -33,6 +44,8 @@ class Alert:
     at: datetime
     silence: timedelta = HOUR
     """For how long the same thing is not told again."""
+    about: AtLimit | None = None
+    """Whom it is about, and which limit; None: it is about many."""
 
 
 def spending(nanousd_in_the_hour: int, bound_usd: float, at: datetime) -> Sequence[Alert]:
@@ -52,18 +65,30 @@ def trips(in_the_hour: int, bound: int, at: datetime) -> Sequence[Alert]:
     return (Alert("trips", "trips_per_hour", text, in_the_hour, bound, at),)
 
 
-def warnings(by_role: Mapping[str, int], at: datetime) -> Sequence[Alert]:
-    """Roles whose agents limits warned in the last hour, and how often."""
-    return tuple(
+def warned(agent: AgentId, event: Warned | Passed, at: datetime) -> Sequence[Alert]:
+    """An agent is close to a limit, or has reached one that lets it go on; told once for each
+    limit of each agent, and again where a raise has moved the limit. What only watches (`shadow`),
+    and what was refused without stopping anybody, is nothing to act on."""
+    amount = amount_words(CATALOGUE[event.limit], event.observed, event.maximum)
+    match event:
+        case Warned():
+            kind, text = "limit_close", f"{agent} comes close to {event.limit}: {amount}."
+        case Passed(how="warn"):
+            kind = "limit_passed"
+            text = f"{agent} has reached {event.limit} ({amount}) and goes on (`on_limit: warn`)."
+        case Passed():
+            return ()
+    return (
         Alert(
-            f"warnings:{role}",
-            "role_warnings",
-            f"Limits warned agents of `{role}` {_times(count)} in the last hour.",
-            count,
-            0,
+            f"{kind}:{agent}:{event.limit}:{event.maximum:g}",
+            kind,
+            text,
+            event.observed,
+            event.maximum,
             at,
-        )
-        for role, count in sorted(by_role.items())
+            FOR_GOOD,
+            AtLimit(agent, event.limit),
+        ),
     )
 
 
@@ -127,10 +152,6 @@ def unseen(last_seen: Mapping[str, datetime], at: datetime) -> Sequence[Alert]:
 
 def _writes(count: int) -> str:
     return "one write" if count == 1 else f"{count} writes"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def refused_key(outage: Outage, at: datetime) -> Sequence[Alert]:

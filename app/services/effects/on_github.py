@@ -9,11 +9,10 @@ from app.core.words.report import Links, Report
 from app.services.effects.branch import DELETED
 
 
-def seen_on_github(view: Report, effects: Mapping[EffectName, Effect], page: str) -> Report:
-    """The report with what its effects have come to; `page`: the repository's in a browser."""
+def seen_on_github(view: Report, effects: Mapping[EffectName, Effect]) -> Report:
+    """The report with what its effects have come to."""
     review, branch = effects.get(EffectName.REVIEW), effects.get(EffectName.BRANCH)
     is_refused = review is not None and review.state is EffectState.REFUSED
-    ends = f"{quote(view.agent.default_branch)}...{quote(view.agent.branch)}"
     return replace(
         view,
         review_refused=review.error if review is not None and is_refused else "",
@@ -22,9 +21,14 @@ def seen_on_github(view: Report, effects: Mapping[EffectName, Effect], page: str
             call=_url(effects, EffectName.CALL),
             check=_url(effects, EffectName.CHECK),
             needs_human=_url(effects, EffectName.ISSUE),
-            comparison=f"{page}/compare/{ends}",
         ),
     )
+
+
+def with_comparison(view: Report, page: str) -> Report:
+    """The report with a link to what the branch changes; `page`: the repository's in a browser."""
+    ends = f"{quote(view.agent.default_branch)}...{quote(view.agent.branch)}"
+    return replace(view, links=replace(view.links, comparison=f"{page}/compare/{ends}"))
 
 
 def _url(effects: Mapping[EffectName, Effect], name: EffectName) -> str:

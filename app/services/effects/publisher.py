@@ -45,7 +45,7 @@ from app.services.effects.branch import clean_branch
 from app.services.effects.call import next_reminder, write_call
 from app.services.effects.check import write_check
 from app.services.effects.needs_human_issues import escalation_issues
-from app.services.effects.on_github import seen_on_github
+from app.services.effects.on_github import seen_on_github, with_comparison
 from app.services.effects.outcome import (
     REFUSALS,
     as_written,
@@ -61,7 +61,7 @@ from app.services.effects.waiting_label import write_waiting_label
 from app.services.failures import failure_of
 from app.services.moves.kept_work import keep_work, keep_work_or_branch
 from app.services.queueing import place_in_queue
-from app.services.world import World, repository_of
+from app.services.world import World, page_of, repository_of
 
 LATEST_EDITS: Final = 4
 """How many instants of edits are remembered; more than the noise bound needs."""
@@ -126,8 +126,7 @@ class Publisher:
         effect = effects.get(name, Effect(name))
         queue = await place_in_queue(self._world.store, agent)
         view = report(agent, await self._world.store.log(agent.id), now, queue)
-        page = self._world.github.page(repository_of(agent))
-        view = seen_on_github(view, effects, page)
+        view = with_comparison(seen_on_github(view, effects), page_of(self._world, agent))
         if not _is_due(effect, view, now):
             return lets_on(effect)
         try:

@@ -8,10 +8,9 @@ from app.core.agents.lifecycle import State
 from app.core.budgets.ledger import Spent
 from app.core.budgets.rates import Allowed
 from app.core.effects.retry import failing_since
-from app.core.money import usd
 from app.core.words import alerts
 from app.core.words.alerts import Alert
-from app.ports import CostsBy
+from app.services.figures import spent_since, trips_since
 from app.services.world import World
 
 
@@ -25,14 +24,12 @@ class Alerting:
         """Spending, trips and warnings of the last hour."""
         world, now = self._world, self._world.clock.now()
         bounds, since = world.house.alerts, now - alerts.HOUR
-        costs = await world.ledger.costs(CostsBy.REPOSITORY, since)
-        spent = sum(cost.nanousd for cost in costs)
-        changed = await world.store.agents(changed_since=since)
-        tripped = sum(agent.stop is not None and agent.stop.at >= since for agent in changed)
-        world.alarms.observe(usd(spent), tripped)
+        spent = await spent_since(world.ledger, since)
+        tripped = await trips_since(world.store, since)
         await self.tell(alerts.spending(spent, bounds.cost_usd_per_hour, now))
         await self.tell(alerts.trips(tripped, bounds.trips_per_hour, now))
-        await self.tell(alerts.warnings(await world.store.warnings(since), now))
+        for agent, event in await world.store.warned(since):
+            await self.tell(alerts.warned(agent, event, now))
         await self.tell(alerts.unwritten(await self._unwritten(now - alerts.A_DAY), now))
 
     async def _unwritten(self, before: datetime) -> Sequence[tuple[str, datetime]]:

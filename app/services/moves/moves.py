@@ -17,9 +17,9 @@ from app.core.agents.steps import Begin, Cancel, Escalate, HoldBack, Step, TakeA
 from app.core.agents.transition import decided, keeps_work, transition
 from app.core.agents.work import KeptWork, Publish
 from app.services.money.funding import Money
-from app.services.moves import limit_log as limitlog
+from app.services.moves import limit_log
 from app.services.moves.kept_work import keep_work, keep_work_or_branch
-from app.services.world import World, clock_lead
+from app.services.world import World, clock_lead, page_of
 
 MOST_LOOKS: Final = 3
 """How often an agent that somebody else is moving on is looked at again."""
@@ -125,9 +125,12 @@ class Moves:
         return clock_set(counters, clock_lead(clock), clock.now())
 
     async def _account(self, agent: Agent, events: tuple[AgentEvent, ...]) -> None:
-        """Tell the ledger what the agent has spent, and the log what has stopped it."""
+        """Tell the ledger what the agent has spent, and the log what has stopped it, and what it
+        has used at its end."""
         history = await self._world.store.log(agent.id)
         await self._money.settle(agent, history)
         for event in events:
             if isinstance(event, Tripped | Failed):
-                limitlog.tell(agent, fold(history), event)
+                limit_log.tell(page_of(self._world, agent), agent, fold(history), event)
+        if agent.is_final:
+            limit_log.tell_end(agent, fold(history))

@@ -56,8 +56,8 @@ from app.ports import (
     Workspace,
     WorkspaceFailed,
 )
-from app.services.moves import limit_log as limitlog
-from app.services.world import World, clock_lead
+from app.services.moves import limit_log
+from app.services.world import World, clock_lead, page_of
 from app.testruns import Outcome, Suite, may_change, may_restore, outcome_of, suite_of
 from app.testruns.shell_line import SHELL_TOOLS
 from app.testruns.waiting import is_waiting
@@ -126,7 +126,9 @@ class BreakerGate:
         price_of: PriceOf,
         redact: Redactor,
         clock: Clock,
+        page: str,
     ) -> None:
+        """`page`: the repository's in a browser."""
         self._agent = agent
         self._counters = counters
         self._next_seq = next_seq
@@ -136,6 +138,7 @@ class BreakerGate:
         self._parse = parse
         self._price_of = price_of
         self._clock = clock
+        self._page = page
         self.redact = redact
         self._lock = asyncio.Lock()
         self._in_turn = asyncio.Lock()
@@ -171,6 +174,7 @@ class BreakerGate:
             price_of=world.price_of,
             redact=world.redact,
             clock=world.clock,
+            page=page_of(world, agent),
         )
 
     @property
@@ -466,7 +470,7 @@ class BreakerGate:
                 verdict = replace(verdict, most_output_tokens=most_output_tokens)
             self._log(ask, verdict)
             for event in decision.events:
-                limitlog.tell(self._agent, decision.counters, event)
+                limit_log.tell(self._page, self._agent, decision.counters, event)
             if verdict.allowed and self._untold and not isinstance(ask, Ticked):
                 told = " ".join([*self._untold, verdict.reason]).strip()
                 self._untold.clear()
@@ -479,7 +483,7 @@ class BreakerGate:
         await self._store_events(events)
         self._set(fold(events, self._counters))
         for event in events:
-            limitlog.tell(self._agent, self._counters, event)
+            limit_log.tell(self._page, self._agent, self._counters, event)
 
     async def _is_clock_set(self) -> bool:
         """Whether somebody has set the machine's clock since the last event: that is noted, and
