@@ -1,7 +1,7 @@
 """Figures for `/metrics`.
 
 What happens to agents is counted from the log lines that say so: one place tells what a limit did,
-or what an agent has used in all (`services/moves/limit_log.py`); whoever counts listens to it. Each
+or what an agent has used in all (`services/moves/agent_log.py`); whoever counts listens to it. Each
 process counts what it did itself, so these figures are added up over processes. All else is asked
 of the database when somebody looks, so each process shows the same of it.
 """
@@ -13,7 +13,6 @@ from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from app.core.agents.agent import EffectState
 from app.core.history.precision import Judged, precisions
 from app.core.money import usd
 from app.ports import Figures
@@ -114,13 +113,12 @@ def show(figures: Figures | None) -> None:
 
 def _show_registry(figures: Figures) -> None:
     registry = figures.registry
-    for (state, role), count in registry.agents.items():
-        AGENTS.labels(state.value, role).set(count)
+    for (life, role), count in registry.agents.items():
+        AGENTS.labels(life.value, role).set(count)
     since = registry.queued_since
     QUEUE.set(0 if since is None else max((figures.at - since).total_seconds(), 0))
-    for (effect, is_state), count in registry.effects.items():
-        if is_state is not EffectState.DONE:
-            EFFECTS.labels(effect.value, is_state.value).set(count)
+    for (effect, state), count in registry.unwritten.items():
+        EFFECTS.labels(effect.value, state.value).set(count)
     for provider, count in registry.waiting_for_provider.items():
         WAITING.labels(provider).set(count)
     TRIPS.set(figures.trips_last_hour)

@@ -19,7 +19,7 @@ class RegistryFigures:
     """How many agents are in each state, by role; sub-agents are left out."""
     queued_since: datetime | None = None
     """Since when the first of those waits that only wait for a worker; None: nobody does."""
-    effects: Mapping[tuple[EffectName, EffectState], int] = field(default_factory=dict)
+    unwritten: Mapping[tuple[EffectName, EffectState], int] = field(default_factory=dict)
     """What is to be written on GitHub and is not there: wanted, or refused."""
     waiting_for_provider: Mapping[str, int] = field(default_factory=dict)
     """Agents that wait until a provider of models answers, by its name."""

@@ -37,7 +37,12 @@ ROLES: dict[str, Any] = {
     "limited": {"max_tool_calls": 1, "tests": "none"},
     "pauser": {"max_tool_calls": 1, "on_limit": "pause", "tests": "none"},
 }
-BUDGETS = {"budgets": [{"scope": "role", "name": "docs", "window": "day", "max_cost_usd": 5}]}
+BUDGETS = {
+    "budgets": [
+        {"scope": "role", "name": "docs", "window": "day", "max_cost_usd": 5},
+        {"scope": "issue", "window": "total", "max_cost_usd": 9},
+    ]
+}
 PRICES = {"pricing": {"scripted": {"input": 100, "output": 0}}}
 
 Labels = frozenset[tuple[str, str]]
@@ -83,15 +88,14 @@ def pages() -> tuple[str, str]:
         assert squad.state(squad.give("docs", "Ask", *asks)) == (State.SLEEPING, Waits.ANSWER)
         squad.passes(minutes=10)
         squad.tolerates("effect")
-        with squad.without("provider"):
+        path = "/repos/octo/demo/issues/.*/comments"
+        with squad.trouble(kind="error", status=500, path=path), squad.without("provider"):
             task = squad.give("docs", "Wait", completes("Late."))
             for _ in range(20):  # it tries again, less and less often
                 if squad.state(task) != (State.QUEUED, Waits.PROVIDER):
                     squad.passes(seconds=5)
             assert squad.state(task) == (State.QUEUED, Waits.PROVIDER)
-            with squad.trouble(kind="error", status=500, path="/repos/octo/demo/check-runs"):
-                squad.give("limited", "Unwritten", *calls)
-                shown = page(squad)
+            shown = page(squad)
         for _ in range(15):  # whoever asks waits between two tries: no jump may pass for a hang
             squad.passes(minutes=1)
     return before, shown
@@ -126,7 +130,7 @@ def test_agents_and_what_became_of_limits_are_shown(pages: tuple[str, str]) -> N
 def test_what_waits_is_shown(pages: tuple[str, str]) -> None:
     before, shown = map(figures, pages)
     assert shown["squadron_agents_waiting_for_provider"] == {labelled(provider="openai"): 1}
-    assert shown["squadron_effects"][labelled(effect="check", state="wanted")] >= 1
+    assert shown["squadron_effects"][labelled(effect="comment", state="wanted")] >= 1
     nothing = ("squadron_agents", "squadron_agents_waiting_for_provider", "squadron_effects")
     assert not [name for name in nothing if name in before], "nothing is left of earlier stories"
 
@@ -223,8 +227,10 @@ def test_the_last_hours_trips_are_known_right_after_a_start() -> None:
 
 def test_without_a_database_nothing_is_said_that_nobody_knows() -> None:
     with story({"octo/demo": repository(ROLES)}) as squad:
-        squad.settle()
+        squad.give("limited", "Stop", runs("echo 1"), runs("echo 2"), runs("echo 3"))
+        assert "squadron_agents" in figures(page(squad))
         with squad.without("database"):
-            shown = alone(page(squad))
-            assert math.isnan(shown["squadron_trips_last_hour"])
-            assert math.isnan(shown["squadron_queue_age_seconds"])
+            shown = page(squad)
+            assert math.isnan(alone(shown)["squadron_trips_last_hour"])
+            assert math.isnan(alone(shown)["squadron_queue_age_seconds"])
+            assert "squadron_agents" not in figures(shown)

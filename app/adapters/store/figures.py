@@ -47,7 +47,7 @@ def of_registry(connection: sa.Connection) -> RegistryFigures:
     return RegistryFigures(
         agents={(State(row.state), row.role): row.times for row in of_agents},
         queued_since=queued_since,
-        effects={(EffectName(row.name), EffectState(row.state)): row.times for row in of_effects},
+        unwritten={(EffectName(row.name), EffectState(row.state)): row.times for row in of_effects},
         waiting_for_provider={row.missing_provider: row.times for row in of_providers},
     )
 

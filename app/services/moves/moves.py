@@ -17,7 +17,7 @@ from app.core.agents.steps import Begin, Cancel, Escalate, HoldBack, Step, TakeA
 from app.core.agents.transition import decided, keeps_work, transition
 from app.core.agents.work import KeptWork, Publish
 from app.services.money.funding import Money
-from app.services.moves import limit_log
+from app.services.moves import agent_log
 from app.services.moves.kept_work import keep_work, keep_work_or_branch
 from app.services.world import World, clock_lead, page_of
 
@@ -131,6 +131,6 @@ class Moves:
         await self._money.settle(agent, history)
         for event in events:
             if isinstance(event, Tripped | Failed):
-                limit_log.tell(page_of(self._world, agent), agent, fold(history), event)
+                agent_log.tell(page_of(self._world, agent), agent, fold(history), event)
         if agent.is_final:
-            limit_log.tell_end(agent, fold(history))
+            agent_log.tell_end(agent, fold(history))

@@ -24,7 +24,7 @@ from app.core.agents.steps import Escalate, Sleep, Step, escalation
 from app.core.agents.transition import decided
 from app.core.breaker.clocks import GRACE_SECONDS, told_to_stop
 from app.core.breaker.running_tools import tool_wait_seconds
-from app.services.moves import limit_log
+from app.services.moves import agent_log
 from app.services.moves.moves import Moves
 from app.services.world import World, page_of, segment_marker
 
@@ -71,7 +71,7 @@ class Stopping:
             # One that has just done something is told by the next pass.
             is_told = await self._world.store.append(agent.id, agent.segment, seq, [told, why])
             if is_told and not isinstance(told, LostAccess):
-                limit_log.tell(page_of(self._world, agent), agent, fold((*history, told)), told)
+                agent_log.tell(page_of(self._world, agent), agent, fold((*history, told)), told)
             return is_told
         if told.at - before.at < timedelta(seconds=_may_take_seconds(agent, before)):
             return False

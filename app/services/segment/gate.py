@@ -56,7 +56,7 @@ from app.ports import (
     Workspace,
     WorkspaceFailed,
 )
-from app.services.moves import limit_log
+from app.services.moves import agent_log
 from app.services.world import World, clock_lead, page_of
 from app.testruns import Outcome, Suite, may_change, may_restore, outcome_of, suite_of
 from app.testruns.shell_line import SHELL_TOOLS
@@ -470,7 +470,7 @@ class BreakerGate:
                 verdict = replace(verdict, most_output_tokens=most_output_tokens)
             self._log(ask, verdict)
             for event in decision.events:
-                limit_log.tell(self._page, self._agent, decision.counters, event)
+                agent_log.tell(self._page, self._agent, decision.counters, event)
             if verdict.allowed and self._untold and not isinstance(ask, Ticked):
                 told = " ".join([*self._untold, verdict.reason]).strip()
                 self._untold.clear()
@@ -483,7 +483,7 @@ class BreakerGate:
         await self._store_events(events)
         self._set(fold(events, self._counters))
         for event in events:
-            limit_log.tell(self._page, self._agent, self._counters, event)
+            agent_log.tell(self._page, self._agent, self._counters, event)
 
     async def _is_clock_set(self) -> bool:
         """Whether somebody has set the machine's clock since the last event: that is noted, and
