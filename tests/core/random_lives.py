@@ -1,5 +1,6 @@
 """Random lives of an agent: steps that can follow each other in any order, and small limits."""
 
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -154,7 +155,7 @@ def _optional(names: tuple[LimitName, ...]) -> dict[str, st.SearchStrategy[Any]]
 
 
 def _limits(*parts: dict[str, Any]) -> Limits:
-    values = {name: value for name, value in vars(NO_LIMITS).items() if name != "armed"}
+    values = {each.name: getattr(NO_LIMITS, each.name) for each in fields(NO_LIMITS)}
     for part in parts:
         values.update(part)
     return Limits(**values)

@@ -5,7 +5,7 @@ time. The words are those of `docs/design.md`; `docs/explanation/iterations.md` 
 cycle.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import reduce
 from types import MappingProxyType
@@ -64,7 +64,7 @@ from app.core.agents.events import (
 from app.core.agents.loops import Loops
 from app.core.agents.signs import Signs
 from app.core.agents.stops import Hold, StopReason, Trip
-from app.core.limits import CATALOGUE, TEST_RUNS, Action, LimitName, Limits
+from app.core.limits import CATALOGUE, MEASURES, Action, LimitName, Limits
 from app.core.money import added_usd, usd
 from app.testruns import Outcome, Suite, covers
 
@@ -216,42 +216,46 @@ def fold(log: Iterable[AgentEvent], start: Counters | None = None) -> Counters:
     return reduce(after, log, start if start is not None else Counters())
 
 
-Amount = Callable[[Counters, datetime], float]
-"""What a limit compares with its maximum, as of an instant. Durations are seconds, money is whole
-nano-USD, so that sums are exact."""
+PLACES: Final[Mapping[str, int]] = {measure: place for place, measure in enumerate(MEASURES)}
 
-AMOUNTS: Final[Mapping[str, Amount]] = {
-    TEST_RUNS: lambda counters, at: counters.test_runs,
-    LimitName.MAX_ITERATIONS: lambda counters, at: counters.fix_cycles,
-    LimitName.MAX_TOOL_CALLS: lambda counters, at: counters.tool_calls,
-    LimitName.MAX_TURNS: lambda counters, at: counters.turns,
-    LimitName.MAX_ACTIVE_DURATION: lambda counters, at: seconds(active_until(counters, at)),
-    LimitName.MAX_SLEEP_DURATION: lambda counters, at: _since(counters.asleep_since, at),
-    LimitName.MAX_MODEL_CALLS: lambda counters, at: counters.model_calls,
-    LimitName.MAX_TOKENS: lambda counters, at: counters.input_tokens + counters.output_tokens,
-    LimitName.MAX_COST_USD: lambda counters, at: counters.cost_nanousd,
-    LimitName.MAX_PLANNING_COST_USD: lambda counters, at: counters.planning_nanousd,
-    LimitName.MAX_EXECUTION_COST_USD: lambda counters, at: counters.execution_nanousd,
-    LimitName.MAX_CONSECUTIVE_TOOLS: lambda counters, at: counters.calls_since_text,
-    LimitName.MAX_TOOL_CALLS_PER_TURN: lambda counters, at: counters.calls_in_turn,
-    LimitName.MAX_REPEATED_ERRORS: lambda counters, at: counters.loops.errors,
-    LimitName.MAX_REPEATED_CALLS: lambda counters, at: counters.loops.rounds,
-    LimitName.MAX_UNRUNNABLE_TESTS: lambda counters, at: counters.tests.unrunnable_asked,
-    LimitName.MAX_SPAWNS: lambda counters, at: counters.spawns,
-    LimitName.MAX_DEPTH: lambda counters, at: counters.levels,
-    LimitName.MAX_IDLE_DURATION: lambda counters, at: _since(
-        # Who waits for a sub-agent is not idle: the sub-agent has a clock of its own.
-        None if any(not child.asks for child in counters.children) else counters.heard,
-        at,
-    ),
-    LimitName.MAX_REVIEW_ROUNDS: lambda counters, at: counters.review_rounds,
-}
+
+def amounts(counters: Counters, at: datetime) -> tuple[float, ...]:
+    """What limits compare with their maximum, as of an instant, in the order of `MEASURES`.
+    Durations are seconds, money is whole nano-USD, so that sums are exact.
+
+    One row and no function for each: the breaker reads all of them at every ask.
+    """
+    loops, tests = counters.loops, counters.tests
+    # Who waits for a sub-agent is not idle: the sub-agent has a clock of its own.
+    delegates = bool(counters.children) and any(not child.asks for child in counters.children)
+    return (
+        counters.test_runs,
+        counters.fix_cycles,
+        counters.tool_calls,
+        counters.turns,
+        seconds(active_until(counters, at)),
+        _since(counters.asleep_since, at),
+        counters.model_calls,
+        counters.input_tokens + counters.output_tokens,
+        counters.cost_nanousd,
+        counters.planning_nanousd,
+        counters.cost_nanousd - counters.planning_nanousd,
+        counters.calls_since_text,
+        counters.calls_in_turn,
+        loops.errors,
+        loops.rounds,
+        tests.unrunnable_asked,
+        counters.spawns,
+        counters.levels,
+        _since(None if delegates else counters.heard, at),
+        counters.review_rounds,
+    )
 
 
 def used_of(name: LimitName, limits: Limits, counters: Counters, at: datetime) -> float:
     """How much of a limit is used, as people read it: money is USD. Raises `KeyError` for a limit
     that never trips."""
-    amount = AMOUNTS[limits.measure(name)](counters, at)
+    amount = amounts(counters, at)[PLACES[limits.measure(name)]]
     return usd(int(amount)) if CATALOGUE[name].is_money else amount
 
 
@@ -445,12 +449,13 @@ def _passed_time(counters: Counters, event: AgentEvent) -> Counters:
     """
     if counters.clock is None or isinstance(event, SegmentStarted):
         return counters
-    is_orderly = counters.clock - event.at <= _OUT_OF_ORDER
-    return counters._replace(
-        active=active_until(counters, event.at),
-        clock=max(counters.clock, event.at) if is_orderly else event.at,
-        heard=counters.heard if isinstance(event, _NOT_OF_THE_SESSION) else event.at,
-    )
+    at, clock, active = event.at, counters.clock, counters.active
+    if at >= clock:
+        active, clock = active + (at - clock), at
+    elif clock - at > _OUT_OF_ORDER:
+        clock = at
+    heard = counters.heard if isinstance(event, _NOT_OF_THE_SESSION) else at
+    return counters._replace(active=active, clock=clock, heard=heard)
 
 
 def _tool_asked(counters: Counters, asked: ToolAsked) -> Counters:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from app.core.agents.counters import AMOUNTS, Counters, stops_at
+from app.core.agents.counters import PLACES, Counters, amounts, stops_at
 from app.core.agents.events import Phase
 from app.core.limits import LimitName, Limits
 from app.core.money import Price, whole_nanousd
@@ -73,7 +73,8 @@ def _paid_for(question: Question, counters: Counters, limits: Limits, at: dateti
         if bound is None or question.phase not in phases:
             continue
         open_calls = (call for call in counters.open_calls if call.phase in phases)
-        taken = int(AMOUNTS[name](counters, at)) + sum(one.estimate_nanousd for one in open_calls)
+        spent = int(amounts(counters, at)[PLACES[name]])
+        taken = spent + sum(one.estimate_nanousd for one in open_calls)
         tokens = price.output_tokens(whole_nanousd(bound) - taken, question.input_tokens)
         if tokens is not None:
             found.append(tokens)

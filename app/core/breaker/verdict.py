@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from operator import ge
 from typing import Final, NamedTuple, assert_never
 
 from app.core.agents.counters import (
-    AMOUNTS,
+    PLACES,
     Child,
     Counters,
     after,
+    amounts,
     ceiling_of,
     maximum_of,
     stops_at,
@@ -51,6 +53,9 @@ from app.core.limits import (
 )
 from app.core.money import added_usd, usd, whole_nanousd
 
+_MONEY_PLACES: Final = tuple(
+    PLACES[name.value] for name, info in CATALOGUE.items() if info.is_money
+)
 _SET_ASIDE_WORDS: Final = (
     "What is left of max_tool_calls is set aside for sub-agents that still work: wait for them."
 )
@@ -90,13 +95,15 @@ class Verdict:
         return self.answer in (Answer.ALLOW, Answer.WARN)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """A verdict, the counters after it, and the events that must be stored before it counts."""
 
     counters: Counters
     verdict: Verdict
     events: tuple[AgentEvent, ...]
+
+
+_ALLOWED: Final = Verdict(Answer.ALLOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,9 +162,9 @@ def decide(counters: Counters, ask: Ask, limits: Limits, layer: Layer = Layer.HO
         return _refused(counters, ask, Verdict(Answer.DENY, _RUNS_WORDS))
     signs = would_be.signs.untold if isinstance(ask, ToolAsked) else ()
     if not reached and not close and not signs:
-        return Decision(would_be, Verdict(Answer.ALLOW), (ask,))
+        return Decision(would_be, _ALLOWED, (ask,))
     passed = [_passed(each, ask.at, limits) for each in reached]
-    verdict = Verdict(Answer.ALLOW)
+    verdict = _ALLOWED
     told = [warning for warning in close if warning.limit not in limits.shadow]
     words = " ".join(
         (*(warning_words(warning, limits) for warning in told), *map(sign_words, signs))
@@ -279,11 +286,15 @@ def _judged(
     counters: Counters, would_be: Counters, ask: Ask, limits: Limits
 ) -> tuple[list[_Reached], list[Warned]]:
     """The limits that the ask would break, and those that it comes close to for the first time."""
-    reached, close = [], []
     asks_model = isinstance(ask, ModelAsked) and bool(ask.estimate_nanousd)
+    row = amounts(would_be, ask.at)
+    if not counters.lowered and _is_quiet(row, would_be if asks_model else None, limits):
+        return [], []
+    happened_row = amounts(counters, ask.at)
+    reached, close = [], []
     for limit in limits.armed:
-        amount = AMOUNTS[limit.measure]
-        observed = amount(would_be, ask.at)
+        place = PLACES[limit.measure]
+        observed = row[place]
         name, info, maximum, ceiling = limit.name, limit.info, limit.maximum, limit.ceiling
         lowered = counters.lowered.get(name, 0) if counters.lowered else 0
         may_reach = lowered or (asks_model and info.is_money)
@@ -293,7 +304,7 @@ def _judged(
             ceiling -= whole_nanousd(lowered) if info.is_money else lowered
         ahead = _ahead(name, ask, would_be) if asks_model and info.is_money else 0
         if ceiling is not None and _breaks(info.trips, observed, ahead, ceiling):
-            happened = amount(counters, ask.at) if info.trips is Trips.BEYOND else observed
+            happened = happened_row[place] if info.trips is Trips.BEYOND else observed
             reached.append(_reached(limit, happened, ceiling, is_final=True))
             continue
         if maximum is None:
@@ -302,7 +313,7 @@ def _judged(
         maximum += whole_nanousd(more) if info.is_money else more
         if _breaks(info.trips, observed, ahead, maximum):
             if name not in counters.passed:
-                happened = amount(counters, ask.at) if info.trips is Trips.BEYOND else observed
+                happened = happened_row[place] if info.trips is Trips.BEYOND else observed
                 reached.append(_reached(limit, happened, maximum, is_final=False))
         elif name not in counters.warned and is_close(info, observed, maximum, limits):
             near = _reached(limit, observed, maximum, is_final=False)
@@ -310,6 +321,18 @@ def _judged(
                 Warned(at=ask.at, limit=name, observed=near.observed, maximum=near.maximum)
             )
     return reached, close
+
+
+def _is_quiet(row: tuple[float, ...], asks_model: Counters | None, limits: Limits) -> bool:
+    """Whether no limit has anything to say about these amounts. `asks_model`: the counters of an
+    agent that asks its model: what the answers may cost that are still open counts as spent."""
+    quiet = limits.quiet_below
+    if any(map(ge, row, quiet)):
+        return False
+    if asks_model is None:
+        return True
+    ahead = sum(call.estimate_nanousd for call in asks_model.open_calls)
+    return all(row[place] + ahead < quiet[place] for place in _MONEY_PLACES)
 
 
 def _reached(limit: Armed, observed: float, maximum: float, *, is_final: bool) -> _Reached:

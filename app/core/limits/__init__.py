@@ -15,6 +15,7 @@ from app.core.limits.catalogue import (
     in_range,
 )
 from app.core.limits.effective import (
+    MEASURES,
     STARTS_ANEW,
     TEST_RUNS,
     Armed,
@@ -29,6 +30,7 @@ __all__ = [
     "LEAST_USD",
     "MAX_RUNNING_TOOL_WAIT_SECONDS",
     "MAX_SUMMARY_WAIT_SECONDS",
+    "MEASURES",
     "MOST_USD",
     "STARTS_ANEW",
     "TEST_RUNS",

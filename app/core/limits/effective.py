@@ -1,5 +1,6 @@
 """The frozen limits that one agent starts with."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -40,6 +41,11 @@ class Armed(NamedTuple):
 
 
 TEST_RUNS: Final = "test_runs"
+MEASURES: Final[tuple[str, ...]] = (
+    TEST_RUNS,
+    *(name.value for name, info in CATALOGUE.items() if info.trips is not Trips.SENT),
+)
+"""All that limits measure of an agent, in one order."""
 STARTS_ANEW: Final = frozenset(
     {
         LimitName.MAX_CONSECUTIVE_TOOLS,
@@ -143,6 +149,14 @@ class Limits:
             if info.trips is not Trips.SENT
             and (self.maximum(name) is not None or name in self.ceilings)
         )
+
+    @cached_property
+    def quiet_below(self) -> tuple[float, ...]:
+        """For each of `MEASURES`: no limit has anything to say about a smaller amount."""
+        quiet = dict.fromkeys(MEASURES, math.inf)
+        for limit in self.armed:
+            quiet[limit.measure] = limit.quiet_below
+        return tuple(quiet.values())
 
     def measure(self, name: LimitName) -> str:
         """What a limit measures: itself, but for iterations that count every test run."""
