@@ -41,6 +41,18 @@ CALLS: Final = {
     "a person": ("ping @maria now", r"@maria"),
     "a team": ("ping @octo/core now", r"@octo/core"),
     "in brackets": ("ping (@ada)", r"\(@ada"),
+    "full width": ("ping \uff20maria now", "\uff20maria"),
+}
+NAMED: Final = {
+    "by its number": ("ping &#64;maria now", r"&#64;maria"),
+    "by its name": ("ping &commat;octo/core now", r"&commat;octo"),
+}
+LINKED: Final = {
+    "picture": ("![all is well](https://evil.example/p.png?x=1)", r"!\["),
+    "link": ("[Log in](https://evil.example/login)", r"\]\("),
+    "no scheme": ("[Log in](//evil.example/login)", r"\]\("),
+    "bare": ("see https://evil.example/x", r"https://evil"),
+    "host": ("see www.evil.example/x", r"www\.evil"),
 }
 TAGGED: Final = {
     "beacon": ('<img src="https://evil.example/x">', r"<img src"),
@@ -57,6 +69,8 @@ CLOSES: Final = {
     "elsewhere": ("resolves octo/other#903", r"resolves octo/other#903"),
     "old form": ("FIXED GH-904", r"FIXED GH-904"),
     "address": ("close https://github.com/octo/other/issues/905", r"close https://github.com"),
+    "a link": ("Fixes [#906](https://evil.example)", r"Fixes \[#906"),
+    "bold": ("Fixes: **#907**", r"Fixes: \*\*#907"),
 }
 SECRET_SHAPES: Final = {
     "app token": (f"ghs_{'a1' * 18}", r"ghs_(?:a1){18}"),
@@ -65,7 +79,7 @@ SECRET_SHAPES: Final = {
     "fine token": (f"github_pat_{'c3' * 30}", r"github_pat_c3"),
     "model's key": (f"sk-{'d4' * 20}", r"sk-d4"),
 }
-SAID: Final = {**CALLS, **CLOSES, **SECRET_SHAPES, **TAGGED, **COMMENTED}
+SAID: Final = {**CALLS, **NAMED, **LINKED, **CLOSES, **SECRET_SHAPES, **TAGGED, **COMMENTED}
 """What an issue wants said in the App's name, and how it reads where it has succeeded. What hides
 the rest comes last."""
 QUOTED: Final = {

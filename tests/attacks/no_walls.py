@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,8 +21,7 @@ from app.adapters.workspace.remote import Remote
 from app.adapters.workspace.secrets import SecretSearch, Withheld
 from app.cli.main import main
 from app.core.agents.agent import Task
-from app.core.text import markdown as words
-from app.core.text import redact, visible
+from app.core.text import harmless, redact, visible
 from app.core.words import prompts
 from app.ports import CheckoutOrder, KeptWork
 from app.services.segment import attempt as segment
@@ -34,9 +34,11 @@ WALLS: Final = {
     "markup": "what GitHub does not show is taken out of texts",
     "characters": "characters that nobody sees are taken out of texts",
     "fences": "texts of people stand behind fences that they cannot close",
+    "entities": "words of agents hold no character by its name",
     "mentions": "words of agents call nobody",
     "tags": "words of agents hold no HTML",
     "closers": "words of agents close no issue",
+    "links": "words of agents show no picture and lead to no other host",
     "redaction": "whatever looks like a secret is masked",
     "environment": "an agent's environment is built up from nothing",
     "secrets in files": "files that hold a secret are not pushed",
@@ -51,8 +53,14 @@ WALLS: Final = {
 }
 """What each of them does."""
 
-_MENTION: Final = r"@(?=\w)"
-_TAG: Final = r"<(?=[/?!a-zA-Z])"
+POWERS: Final = {
+    "entities": "_ENTITIES",
+    "mentions": "_CALLS",
+    "tags": "_TAGS",
+    "closers": "_CLOSES",
+    "links": "_LINKS",
+}
+"""What is taken from words of agents, by wall."""
 _NOTHING: Final = re.compile(r"(?!)")
 
 
@@ -102,12 +110,9 @@ def unfenced(text: str, what: str, see: Callable[[str], str] = visible.markdown)
     return f"{what}:\n{see(text)}"
 
 
-def calls() -> re.Pattern[str]:
-    """What is defused of mentions and tags."""
-    left = [
-        pattern for wall, pattern in (("mentions", _MENTION), ("tags", _TAG)) if not is_away(wall)
-    ]
-    return re.compile("|".join(left)) if left else _NOTHING
+def away(wall: str, pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """The pattern, or one that finds nothing."""
+    return _NOTHING if is_away(wall) else pattern
 
 
 def whole_environment(*_: object) -> dict[str, str]:
@@ -169,7 +174,9 @@ async def with_an_origin(
     await git(None, "config", "--file", str(settings), "remote.origin.url", address)
 
 
-async def by_host_git(workspace: GitWorkspace, order: CheckoutOrder, message: str) -> KeptWork:
+async def by_host_git(
+    workspace: GitWorkspace, order: CheckoutOrder, message: str, **how: bool
+) -> KeptWork:
     """First what a program does that trusts the clone."""
     clone = workspace._place(order.agent).workspace
     address = workspace._mirror(order).remote.url
@@ -183,16 +190,15 @@ async def by_host_git(workspace: GitWorkspace, order: CheckoutOrder, message: st
         await asyncio.to_thread(
             run, ["git", *command], cwd=clone, env=environment, capture_output=True, timeout=60
         )
-    return await _keep(workspace, order, message)
+    return await _keep(workspace, order, message, **how)
 
 
 if __name__ == "__main__":
     can_fall(visible, "_shown", "markup", the_same)
     can_fall(visible, "_seen", "characters", the_same)
     can_fall(prompts, "fenced", "fences", unfenced)
-    closes = words._CLOSES
-    can_change(words, "_CALLS", calls)
-    can_change(words, "_CLOSES", lambda: _NOTHING if is_away("closers") else closes)
+    for wall, name in POWERS.items():
+        can_change(harmless, name, partial(away, wall, getattr(harmless, name)))
     can_fall(redact, "_masked", "redaction", unmasked)
     can_fall(segment, "environment", "environment", whole_environment)
     can_fall(SecretSearch, "withheld", "secrets in files", nothing_withheld)

@@ -22,6 +22,8 @@ from tests.attacks.hostile_texts import (
     COMMENTED,
     ESCAPES,
     HIDDEN,
+    LINKED,
+    NAMED,
     PROTECTED,
     PUSHES,
     QUOTED,
@@ -42,6 +44,8 @@ SECRETS = {
 }
 SPOKEN = {
     ("mentions",): CALLS,
+    ("entities",): NAMED,
+    ("links",): LINKED,
     ("closers",): CLOSES,
     ("redaction",): SECRET_SHAPES,
     ("tags",): TAGGED,

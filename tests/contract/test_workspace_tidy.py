@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from app.adapters.workspace import GitWorkspace
 from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, workspaces
 
@@ -61,6 +63,26 @@ async def test_dates_and_messages_are_the_agents(
     assert git(remote.bare, "log", "-1", "--format=%aI%n%B", BRANCH) == (
         f"2026-03-01T10:00:00+02:00\n{words}"
     )
+
+
+@pytest.mark.parametrize("is_finished", [False, True])
+async def test_a_message_calls_nobody_and_closes_nothing(
+    workspace: GitWorkspace, remote: GitRemote, *, is_finished: bool
+) -> None:
+    clone = (await workspace.prepare(ORDER)).directory
+    (clone / "a.py").write_text("x\n")
+    git(clone, "add", "-A")
+    signed_off = "Signed-off-by: Ada <ada@example.com>"
+    said = f"Fixes #1, says @octo/everyone\n\nCloses: octo/other#2 <List> \uff20ada\n\n{signed_off}"
+    git(clone, "commit", "-q", "-m", said)
+    await workspace.keep(ORDER, DONE, is_finished=is_finished)
+    assert git(remote.bare, "log", "-1", "--format=%B", BRANCH) == (
+        "F\u200bixes #1, says @\u200bocto/everyone\n\n"
+        f"C\u200bloses: octo/other#2 <List> \uff20\u200bada\n\n{signed_off}"
+    )
+    again = git(clone, "rev-parse", "HEAD")
+    await workspace.keep(ORDER, DONE, is_finished=is_finished)
+    assert git(remote.bare, "rev-parse", BRANCH) == again, "the same commit, and no other on top"
 
 
 async def test_finished_work_has_neither_start_nor_work_in_progress(
@@ -220,13 +242,13 @@ async def test_who_started_it_is_a_co_author_where_the_repository_says_so(
 ) -> None:
     order = replace(ORDER, co_author=MARIA)
     clone = (await workspace.prepare(order)).directory
-    commit(clone, "First\n\nIt was wrong.\n\nFixes: #3", "a.py")
+    commit(clone, "First\n\nIt was wrong.\n\nReviewed-by: Ada", "a.py")
     commit(clone, f"Second\n\nCo-authored-by: {MARIA}", "b.py")
     (clone / "c.py").write_text("x\n")
     await workspace.keep(order, UNFINISHED)
     kept = await workspace.keep(order, DONE, is_finished=True)
     assert messages(remote) == [
-        f"First\n\nIt was wrong.\n\nFixes: #3\nCo-authored-by: {MARIA}",
+        f"First\n\nIt was wrong.\n\nReviewed-by: Ada\nCo-authored-by: {MARIA}",
         f"Second\n\nCo-authored-by: {MARIA}",
         f"{DONE}\n\nCo-authored-by: {MARIA}",
     ]

@@ -1,5 +1,7 @@
 """How words of others are put before people: bounded, without power, in one line or a quote."""
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -11,7 +13,8 @@ from markdown_it import MarkdownIt
 from app.core.agents.counters import Counters
 from app.core.breaker.verdict import LimitUse
 from app.core.limits import CATALOGUE, LimitName
-from app.core.text.markdown import cut, defused, fenced, folded, in_one_line, instant, quoted
+from app.core.text.harmless import defused
+from app.core.text.markdown import cut, fenced, folded, in_one_line, instant, quoted
 from app.core.words.report import TestRun as ReportedRun
 from app.core.words.report import report
 from app.core.words.tables import in_unit, limits_table, runs_table
@@ -94,12 +97,63 @@ def test_no_text_is_longer_than_allowed(text: str, most: int) -> None:
         ("fix https://github.com/o/r/issues/1", f"f{NOTHING}ix https://github.com/o/r/issues/1"),
         ("fixes the login", "fixes the login"),
         ("prefix #3", "prefix #3"),
+        ("fixed 3 of 4, see #5", "fixed 3 of 4, see #5"),
+        ("Fixes [#3](x)", f"F{NOTHING}ixes [#3](x)"),
+        ("Fixes: **#3**", f"F{NOTHING}ixes: **#3**"),
+        ("\uff20mona", f"\uff20{NOTHING}mona"),
+        ("&#64;mona &#x40;mona", f"&{NOTHING}#64;mona &{NOTHING}#x40;mona"),
+        ("&commat;mona", f"&{NOTHING}commat;mona"),
+        ("a && b; R&D", "a && b; R&D"),
+        ("![x](y.png)", f"!{NOTHING}[x](y.png)"),
+        ("![x][y]", f"!{NOTHING}[x][y]"),
+        ("[x](https://github.com/o/r/pull/1#d)", "[x](https://github.com/o/r/pull/1#d)"),
+        ("[x](docs/a.md)", "[x](docs/a.md)"),
+        ("[x](//e.org)", f"[x]{NOTHING}(//e.org)"),
+        ("[x](\\//e.org)", f"[x]{NOTHING}(\\//e.org)"),
+        ("[x](<//e.org>)", f"[x]{NOTHING}(<{NOTHING}//e.org>)"),
+        ("[x](https\\://e.org)", f"[x]{NOTHING}(h{NOTHING}ttps\\://e.org)"),
+        (
+            "[x](https://github.com@e.org)",
+            f"[x]{NOTHING}(h{NOTHING}ttps://github.com@{NOTHING}e.org)",
+        ),
+        ("[x]: //e.org", f"[x]{NOTHING}: //e.org"),
+        ("[x]:\nhttps\\://e.org", f"[x]{NOTHING}:\nh{NOTHING}ttps\\://e.org"),
+        ("a: list[int]: b", "a: list[int]: b"),
+        ("HTTP://e.org", f"H{NOTHING}TTP://e.org"),
+        ("www.e.org", f"w{NOTHING}ww.e.org"),
+        ("```mermaid\ngraph", "```text\ngraph"),
+        ("```python\nx", "```python\nx"),
     ],
 )
 def test_words_of_others_call_nobody_hide_nothing_and_close_nothing(
     text: str, harmless: str
 ) -> None:
     assert defused(text) == harmless
+
+
+POWERFUL = (
+    *("@mona", "\uff20mona", "&#64;mona", "![a]", "[a]", "(https://e.org/x)", "(//e.org)", "[a]:"),
+    *("(<https://e.org>)", "https://e.org", "www.e.org", "<img src=//e.org>", "<!--", "fixes #1"),
+    *("h&#116;tps://e.org", "https\\://e.org", "\\", "`", "\n", " ", ">", "*", "!", "[", "]", "("),
+)
+SHOWN_BY_ITSELF = re.compile(r"(?:https?|ftp)://|www\.\w|[@\uff20]\w|\bfixes \W*#", re.IGNORECASE)
+
+
+@EXAMPLES
+@given(
+    st.lists(st.sampled_from(POWERFUL), max_size=8).map("".join), st.sampled_from([defused, quoted])
+)
+def test_nothing_that_a_page_shows_of_it_loads_leads_away_or_calls(
+    text: str, shown: Callable[[str], str]
+) -> None:
+    """As a parser of CommonMark reads it: no picture, no link but to GitHub, no HTML; and what is
+    left is nothing that GitHub makes a link or a mention of."""
+    for block in MarkdownIt("commonmark").parse(shown(text)):
+        assert block.type != "html_block"
+        for token in block.children or ():
+            assert token.type not in ("image", "html_inline")
+            assert "e.org" not in str(token.attrs.get("href", ""))
+            assert token.type != "text" or not SHOWN_BY_ITSELF.search(token.content)
 
 
 def test_one_line_is_one_line() -> None:

@@ -13,6 +13,7 @@ from app.adapters.workspace.mirror import Mirror
 from app.adapters.workspace.secrets import SecretSearch, Withheld, withheld_words
 from app.adapters.workspace.tidy import Tidied, Tidying
 from app.core.rules.protected import refused_words
+from app.core.text.harmless import without_calls
 from app.core.text.redact import Redactor
 from app.ports import CheckoutOrder, GitAway, WorkspaceFailed
 
@@ -182,7 +183,7 @@ class Publication:
         tree = await tree_without(git, directory, sha, refused.paths)
         lesser = parent
         if len(parents) > 1 or tree != await self.handover.tree_of(parent):
-            says = await signed(git, directory, self.order, message)
+            says = await signed(git, directory, self.order, without_calls(message))
             lesser = await self.handover.commit(self.order, says, tree, *parents)
         problem = ""
         if refused.paths:

@@ -1,8 +1,9 @@
 """Makes of an agent's commits those that people shall read.
 
 Every commit that goes to GitHub is the bot's, whatever the agent has set, and holds nothing that
-nobody wrote. A pull request moreover has no commit that only Squadron needed: the empty one that a
-branch starts with, and those that kept unfinished work.
+nobody wrote; its message calls nobody and closes nothing. A pull request moreover has no commit
+that only Squadron needed: the empty one that a branch starts with, and those that kept unfinished
+work.
 
 The same commits always become the same: dates are theirs. So what was cut off can be done again.
 """
@@ -15,6 +16,7 @@ from typing import Final
 from app.adapters.workspace.commits import merge_base, signed, write_commit
 from app.adapters.workspace.handover import Handover
 from app.adapters.workspace.made import Beginning
+from app.core.text.harmless import without_calls
 from app.ports import WORK_IN_PROGRESS, CheckoutOrder
 
 MOST_COMMITS: Final = 1_000
@@ -103,7 +105,7 @@ class Tidying:
                     became[each.sha] = parents[0]
                     continue
             is_anew = bool(message) and each.keeps_work
-            says = message if is_anew else each.message
+            says = without_calls(message if is_anew else each.message)
             if (is_anew or each.sha not in on_github) and len(parents) == 1:
                 says = await self._signed(says)
             became[each.sha] = await self._rewritten(each, says, tree, parents)

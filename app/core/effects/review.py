@@ -11,7 +11,8 @@ from typing import Final
 from app.core.agents.agent import AgentId, EffectName
 from app.core.agents.events import LineComment
 from app.core.effects.wanted import marker
-from app.core.text.markdown import MOST_TEXT, cut, defused, in_one_line, quoted
+from app.core.text.harmless import defused
+from app.core.text.markdown import MOST_TEXT, cut, in_one_line, quoted
 from app.core.text.redact import redact
 
 MOST_COMMENTS: Final = 50

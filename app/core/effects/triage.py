@@ -7,7 +7,8 @@ from app.core.agents.agent import Agent, AgentId, Task
 from app.core.agents.events import AgentEvent, Finished, Proposed
 from app.core.effects.wanted import NEEDS_HUMAN
 from app.core.rules.plan import TRIGGER_PREFIX
-from app.core.text.markdown import cut, defused, in_one_line
+from app.core.text.harmless import defused
+from app.core.text.markdown import cut, in_one_line
 from app.core.text.redact import redact
 
 MOST_AT_ONCE: Final = 10

@@ -17,7 +17,8 @@ from app.core.effects.triage import proposal_lines
 from app.core.effects.wanted import marker
 from app.core.limits import CATALOGUE, LimitName
 from app.core.rules.plan import ConfigProblem, RoleKind
-from app.core.text.markdown import MOST_TEXT, MOST_TITLE, cut, defused, folded, in_one_line
+from app.core.text.harmless import defused
+from app.core.text.markdown import MOST_TEXT, MOST_TITLE, cut, folded, in_one_line
 from app.core.words.evidence import (
     EVIDENCE_BEGINS,
     EVIDENCE_ENDS,

@@ -6,7 +6,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.rules.plan import RoleKind
-from app.core.text.markdown import cut, in_one_line
+from app.core.text.markdown import cut
 from app.ports import (
     WORK_IN_PROGRESS,
     Blame,
@@ -82,5 +82,5 @@ def unfinished_message(agent: Agent) -> str:
 
 def done_message(agent: Agent) -> str:
     """The same once the work is done."""
-    title = in_one_line(cut(agent.assignment.task.title, MOST_SUBJECT_CHARACTERS))
+    title = " ".join(cut(agent.assignment.task.title, MOST_SUBJECT_CHARACTERS).split())
     return f"{title or 'Work'}\n\nFor #{agent.id.issue}."
