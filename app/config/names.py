@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Final, TypeAlias
 from urllib.parse import SplitResult, urlsplit
 
+from pathspec import GitIgnoreSpec
 from pydantic import AfterValidator, WithJsonSchema
 
 from app.config.branchnames import checked_branch_naming
@@ -17,6 +18,7 @@ from app.core.rules.plan import TRIGGER_PREFIX, RoleKind, Tests
 MAX_ROLE_CHARACTERS: Final = 40
 MAX_LABEL_CHARACTERS: Final = 50
 MAX_COMMAND_CHARACTERS: Final = 2_000
+MAX_PATTERN_CHARACTERS: Final = 500
 MAX_MODEL_CHARACTERS: Final = 200
 MAX_HOST_CHARACTERS: Final = 253
 MAX_PATH_CHARACTERS: Final = 4_096
@@ -260,6 +262,19 @@ def command(line: str) -> str:
     return line
 
 
+def path_pattern(pattern: str) -> str:
+    """A pattern of paths, as `.gitignore` has them, that names something: `infra/**`, `*.lock`."""
+    if len(pattern) > MAX_PATTERN_CHARACTERS:
+        raise ValueError(f"a pattern has at most {MAX_PATTERN_CHARACTERS} characters")
+    try:
+        found = GitIgnoreSpec.from_lines([pattern]).patterns
+    except ValueError:
+        found = []
+    if not any(each.include is not None for each in found):
+        raise ValueError(f"{quoted(pattern)} names no path; write it as in .gitignore: infra/**")
+    return pattern
+
+
 def command_words(line: str) -> str:
     """A command line that can be split into words."""
     try:
@@ -325,4 +340,5 @@ WebhookUrl: TypeAlias = Annotated[str, AfterValidator(webhook_url), _text(_WEBHO
 Command: TypeAlias = Annotated[str, AfterValidator(command)]
 SuiteCommand: TypeAlias = Annotated[str, AfterValidator(command), AfterValidator(command_words)]
 AgentPath: TypeAlias = Annotated[str, AfterValidator(agent_path)]
+PathPattern: TypeAlias = Annotated[str, AfterValidator(path_pattern)]
 BranchNaming: TypeAlias = Annotated[str, AfterValidator(checked_branch_naming)]

@@ -232,6 +232,7 @@ def _plan(
         suites=SuiteRules(add=_command_words(suites.add), exclude=_command_words(suites.exclude)),
         budgets=tuple(block.budget() for block in config.budgets),
         co_author=config.co_author,
+        protected_paths=config.protected_paths,
         enabled=config.enabled,
     )
 

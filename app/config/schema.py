@@ -24,6 +24,7 @@ from app.config.names import (
     ModelName,
     ModelWord,
     MountPath,
+    PathPattern,
     PermissionName,
     RoleName,
     Runtime,
@@ -169,6 +170,9 @@ class ConfigFile(Strict):
     """`{role}`, `{issue}` and `{slug}` (of the title); the first two have to be there."""
     escalation: Escalation = Escalation()
     test_commands: SuiteCommands = SuiteCommands()
+    protected_paths: Several[PathPattern] = ()
+    """Paths that agents may not change, as in `.gitignore`; besides `.squadron/`, `.github/` and
+    `CODEOWNERS`."""
     co_author: bool = False
     """`true`: who started an agent is `Co-authored-by` in its commits."""
     verify: Several[Command] = ()

@@ -46,9 +46,11 @@ class CheckoutOrder:
     pull_request: int | None = None
     """A pull request to look at: its head is checked out as `branch`, a name of the clone alone,
     and nothing is ever pushed. `default_branch` is then the branch that it is to be merged into."""
+    protected_paths: tuple[str, ...] = ()
+    """Of the repository: what agents may not change besides what is always protected, as patterns
+    of `.gitignore` (`app.core.rules.protected`)."""
     is_squadrons_own: bool = False
-    """Whether Squadron itself writes the work: then no path is protected
-    (`app.core.rules.protected`)."""
+    """Whether Squadron itself writes the work: then no path is protected."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,6 +128,7 @@ async def checkout_order(world: World, agent: Agent) -> CheckoutOrder:
         author_name=await world.github.bot_login(),
         author_email=await world.github.bot_email(),
         co_author=agent.assignment.co_author,
+        protected_paths=agent.assignment.protected_paths,
         pull_request=agent.id.issue if agent.assignment.kind is RoleKind.REVIEW else None,
     )
 

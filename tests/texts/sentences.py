@@ -73,7 +73,9 @@ def _verified(
 
 
 def _withheld() -> str:
-    return _evidence(replace(_saw(), withheld=(".github/ci.yml", "CODEOWNERS")))
+    return _evidence(
+        replace(_saw(), withheld=(".github/ci.yml", "CODEOWNERS"), steering=("AGENTS.md",))
+    )
 
 
 def _made() -> str:
@@ -301,7 +303,7 @@ What Squadron saw:
     ),
     Text(
         EVIDENCE,
-        "Files are withheld",
+        "Files are withheld, and one steers tools",
         _withheld,
         snapshot("""\
 Squadron saw tests fail after the last edit.
@@ -311,6 +313,7 @@ What Squadron saw:
 - Tests run after the last edit: **yes**.
 - Tests passed: **no**.
 - Changes: 1 file, +2 −3 lines.
+- Changes what steers tools of whoever opens it: `AGENTS.md`.
 - Not pushed: `.github/ci.yml`, `CODEOWNERS`.\
 """),
     ),

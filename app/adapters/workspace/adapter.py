@@ -16,6 +16,7 @@ from app.adapters.workspace.commits import (
 )
 from app.adapters.workspace.dependencies import dependencies
 from app.adapters.workspace.follow import catch_up, follow
+from app.adapters.workspace.guard import steering_paths
 from app.adapters.workspace.handover import Handover, Taken
 from app.adapters.workspace.host_git import HostGit
 from app.adapters.workspace.in_clone import fetch_bundle
@@ -328,6 +329,7 @@ class GitWorkspace:
         diff = await diff_size(git, directory, base, published.sha)
         _, conflicts = await merged_tree(git, directory, default, published.sha)
         gone = await deleted_tests(git, directory, base, published.sha)
+        steering = await steering_paths(git, directory, base, published.sha)
         withheld = (*taken.left_out, *published.withheld)
         is_just_that = await handover.tree_of(published.sha) == taken.tree and not withheld
         is_there = published.is_pushed and is_just_that
@@ -347,5 +349,6 @@ class GitWorkspace:
             content=await handover.fingerprint() if is_there else None,
             withheld=tuple(map(self._redact, withheld[:MOST_PATHS_TOLD])),
             deleted_tests=tuple(map(self._redact, gone[:MOST_PATHS_TOLD])),
+            steering=tuple(map(self._redact, steering[:MOST_PATHS_TOLD])),
             made=self._redact.within(taken.made[:MOST_PATHS_TOLD]),
         )

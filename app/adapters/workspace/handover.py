@@ -15,11 +15,13 @@ committed is staged by the host (`stage`). Several references tell what is known
     refs/squadron/setup    the tree of the workspace when its setup had ended
     refs/squadron/replaced a HEAD of the agent that others see as another commit
     refs/squadron/instead  that commit
+    refs/squadron/leaving  the commit that was last checked before it was pushed
     refs/squadron/told     a head on GitHub that conflicts with the work, as the agent knows
 """
 
 import asyncio
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +30,7 @@ from typing import Final, Literal
 
 from app.adapters.workspace.agent_git import Unreadable, copy_objects, has_stash, head_of
 from app.adapters.workspace.commits import is_ancestor, tree_of, write_commit
-from app.adapters.workspace.host_git import NETWORK_SECONDS, HostGit
+from app.adapters.workspace.host_git import NETWORK_SECONDS, GitFailed, HostGit
 from app.adapters.workspace.made import Beginning, made_by_tools, without_made
 from app.adapters.workspace.places import Place, clear_git_locks, delete_tree
 from app.adapters.workspace.stage import LeftOut, Staged, stage
@@ -40,6 +42,16 @@ KnownIfAny = Literal["lesser", "told", "setup", "replaced"]
 
 MOST_LEFT_OUT_NAMED: Final = 10
 _INCOMING: Final = "refs/heads/incoming"
+_OBJECT: Final = re.compile(r"\b[0-9a-f]{40}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What git's strict checks find fault with."""
+
+    said: str
+    objects: frozenset[str]
+    """That are named there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +230,26 @@ class Handover:
         staged = await self._stage("setup.index", start, start)
         await self.note(setup=staged.tree)
 
+    async def fault_in(self, sha: str, mirror: Path) -> Fault | None:
+        """The first thing that git's strict checks find in all that a commit adds to what the
+        mirror holds, as they would on a server that takes it."""
+        outgoing = self.place.outgoing
+        await self.note(leaving=sha)
+        if outgoing.exists():
+            await asyncio.to_thread(delete_tree, outgoing)
+        try:
+            await self.git(None, "init", "--quiet", "--bare", "--template=", str(outgoing))
+            (outgoing / "objects/info/alternates").write_text(f"{mirror / 'objects'}\n")
+            await self._fetch_strictly(outgoing, self.place.handover, "refs/squadron/leaving")
+        except GitFailed as failure:
+            if failure.is_transient:
+                raise
+            return Fault(failure.said, frozenset(_OBJECT.findall(failure.said)))
+        else:
+            return None
+        finally:
+            await asyncio.to_thread(delete_tree, outgoing)
+
     async def _check_in(self, base: str) -> str:
         """Bring the agent's HEAD over, with what it needs, through git's strict checks."""
         head = head_of(self.place.workspace)
@@ -244,15 +276,19 @@ class Handover:
             (objects / "info/alternates").write_text(f"{self.place.handover / 'objects'}\n")
             (incoming / _INCOMING).parent.mkdir(parents=True, exist_ok=True)
             (incoming / _INCOMING).write_text(f"{head}\n")
-            await self.git(
-                self.place.handover,
-                *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head"),
-                *("--no-recurse-submodules", str(incoming), f"+{_INCOMING}:refs/squadron/head"),
-                settings={"fetch.fsckObjects": "true"},
-                timeout_seconds=NETWORK_SECONDS,
-            )
+            await self._fetch_strictly(self.place.handover, incoming, _INCOMING, "head")
         finally:
             await asyncio.to_thread(delete_tree, incoming)
+
+    async def _fetch_strictly(self, into: Path, source: Path, ref: str, name: str = "in") -> None:
+        """Fetch as `refs/squadron/NAME`; git checks every object that comes."""
+        await self.git(
+            into,
+            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head"),
+            *("--no-recurse-submodules", str(source), f"+{ref}:refs/squadron/{name}"),
+            settings={"fetch.fsckObjects": "true"},
+            timeout_seconds=NETWORK_SECONDS,
+        )
 
     async def _parents(self, head: str | None, kept: str) -> tuple[str, ...]:
         """On which commits the kept work stands, so that nothing kept or pushed is undone."""

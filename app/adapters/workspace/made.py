@@ -10,9 +10,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from app.adapters.workspace.guard import NOTHING, Change, Entry, changes, tree_without
 from app.adapters.workspace.host_git import HostGit
 from app.adapters.workspace.stage import MOST_LISTING_BYTES, unquoted
+from app.adapters.workspace.trees import ABSENT, Change, changes, tree_without
 
 DIRECTORIES: Final = (
     # Python
@@ -79,9 +79,9 @@ async def without_made(
     """
     base, start = beginning.base, beginning.start
     added = {
-        path: change.after
+        path: change.after.object
         for path, change in (await changes(git, directory, base, tree)).items()
-        if change.before.mode == NOTHING and change.is_there
+        if not change.before.is_there and change.after.is_there
     }
     found = dict(await made_by_tools(git, directory, workspace, base, added))
     if beginning.set_up is not None and added:
@@ -90,13 +90,12 @@ async def without_made(
         found = {**await _in_new_directories(git, directory, start, of_it), **found}
     if not found:
         return tree, {}
-    gone = {path: Entry(NOTHING, "0" * 40) for path in found}
-    return await tree_without(git, directory, tree, gone), found
+    return await tree_without(git, directory, tree, dict.fromkeys(found, ABSENT)), found
 
 
 def _is_left(left: Change | None, blob: str) -> bool:
     """Whether the setup has left a new file, and left just this."""
-    return left is not None and left.before.mode == NOTHING and left.after == blob
+    return left is not None and not left.before.is_there and left.after.object == blob
 
 
 async def _in_new_directories(

@@ -82,6 +82,11 @@ class Place:
         return self.root / "incoming.git"
 
     @property
+    def outgoing(self) -> Path:
+        """Where objects are checked before they are pushed."""
+        return self.root / "outgoing.git"
+
+    @property
     def bundle(self) -> Path:
         """News of the default branch, for the agent to fetch."""
         return self.root / "news.bundle"

@@ -6,19 +6,24 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from app.adapters.workspace.commits import merge_base, merged_tree, signed
-from app.adapters.workspace.guard import Entry, refused_changes, tree_without
-from app.adapters.workspace.handover import Handover
+from app.adapters.workspace.guard import Guard, Refused
+from app.adapters.workspace.handover import Fault, Handover
 from app.adapters.workspace.host_git import GitFailed
 from app.adapters.workspace.mirror import Mirror
 from app.adapters.workspace.secrets import SecretSearch, Withheld, withheld_words
 from app.adapters.workspace.tidy import Tidied, Tidying
-from app.core.rules.protected import refused_words
+from app.adapters.workspace.trees import Entry, changes, tree_without
 from app.core.text.harmless import without_calls
 from app.core.text.redact import Redactor
 from app.ports import CheckoutOrder, GitAway, WorkspaceFailed
 
 MOST_PATHS: Final = 10
-_WORKFLOWS_REFUSED: Final = re.compile(r"refusing to allow .* workflow", re.IGNORECASE)
+MOST_FAULTS: Final = 10
+"""Git names one at a time."""
+_HISTORY_REFUSED: Final = re.compile(
+    r"refusing to allow .* workflow|exceeds GitHub's file size limit", re.IGNORECASE
+)
+"""What GitHub says of commits that hold, or held, what it does not take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,23 +54,25 @@ class _Diverged(WorkspaceFailed):
 
 
 @dataclass(frozen=True, slots=True)
-class _Refused:
+class _NotPushed:
     """What is not pushed, and what belongs there instead."""
 
-    protected: dict[bytes, Entry]
+    refused: Refused
     secret: Withheld
+    fault: Fault | None = None
+    """In the commits; where it is in no file that there is now, only the content is pushed."""
 
     def __bool__(self) -> bool:
-        return bool(self.protected) or self.secret.is_in_history
+        is_faulty = self.fault is not None
+        return bool(self.refused.instead) or self.secret.is_in_history or is_faulty
 
     @property
     def paths(self) -> dict[bytes, Entry]:
-        return {**self.secret.paths, **self.protected}
+        return {**self.secret.paths, **self.refused.instead}
 
-    @property
-    def words(self) -> str:
-        protected = refused_words(sorted(self.protected)) if self.protected else ""
-        return " ".join(filter(None, (protected, withheld_words(sorted(self.secret.paths)))))
+    def words(self, protected_paths: tuple[str, ...]) -> str:
+        secret = withheld_words(sorted(self.secret.paths))
+        return " ".join(filter(None, (self.refused.words(protected_paths), secret)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,7 @@ class Publication:
             try:
                 return replace(await self._push(sha, there), tidied=ours)
             except GitFailed as failure:
-                if not _WORKFLOWS_REFUSED.search(failure.said):
+                if not _HISTORY_REFUSED.search(failure.said):
                     raise
         return await self._push_lesser(sha, (there, default), message, refused)
 
@@ -131,14 +138,16 @@ class Publication:
                 raise
             return None
 
-    async def _refused(self, sha: str, default: str, there: str | None) -> _Refused:
+    async def _refused(self, sha: str, default: str, there: str | None) -> _NotPushed:
         git, directory = self.handover.git, self.handover.place.handover
         known = there or await merge_base(git, directory, default, sha)
         search = SecretSearch(git, directory, self.redact)
         secret = await search.withheld(sha, known, default)
         if self.order.is_squadrons_own:
-            return _Refused({}, secret)
-        return _Refused(await refused_changes(git, directory, sha, default, there), secret)
+            return _NotPushed(Refused({}, {}), secret)
+        guard = Guard(git, directory, self.order.protected_paths)
+        fault = await self.handover.fault_in(sha, self.mirror.directory)
+        return _NotPushed(await guard.refused(sha, default, there), secret, fault)
 
     async def _merged(self, sha: str, there: str) -> str:
         """Both the agent's commits and those that others pushed. Raises `_Diverged`."""
@@ -166,7 +175,7 @@ class Publication:
         return Published(sha, is_pushed=True)
 
     async def _push_lesser(
-        self, sha: str, heads: tuple[str | None, str], message: str, refused: _Refused
+        self, sha: str, heads: tuple[str | None, str], message: str, refused: _NotPushed
     ) -> Published:
         """Push the content but for the refused changes.
 
@@ -180,11 +189,8 @@ class Publication:
         merged = await merge_base(git, directory, default, sha)
         if not await self.handover.is_ancestor(merged, parent):
             parents.append(merged)  # what the agent has merged of the default branch
-        tree = await tree_without(git, directory, sha, refused.paths)
-        lesser = parent
-        if len(parents) > 1 or tree != await self.handover.tree_of(parent):
-            says = await signed(git, directory, self.order, without_calls(message))
-            lesser = await self.handover.commit(self.order, says, tree, *parents)
+        says = await signed(git, directory, self.order, without_calls(message))
+        lesser, refused = await self._faultless(sha, parents, says, refused)
         problem = ""
         if refused.paths:
             patch = self.handover.place.refused_patch
@@ -194,13 +200,38 @@ class Publication:
                 *(lesser, sha, "--"),
             )
             problem = (
-                f"{refused.words} They are in {patch} (`git apply` makes them); "
-                f"everything is in {sha[:12]}. {self._where(sha)}"
+                f"{refused.words(self.order.protected_paths)} They are in {patch} "
+                f"(`git apply` makes them); everything is in {sha[:12]}. {self._where(sha)}"
             )
         published = await self._push(lesser, there)
         await self.handover.note(lesser=lesser)
         withheld = tuple(path.decode(errors="replace") for path in sorted(refused.paths))
         return Published(published.sha, published.is_pushed, problem, withheld=withheld)
+
+    async def _faultless(
+        self, sha: str, parents: Sequence[str], says: str, refused: _NotPushed
+    ) -> tuple[str, _NotPushed]:
+        """The content as one commit that git finds no fault with; what is refused for that.
+        Raises `WorkspaceFailed`."""
+        git, directory = self.handover.git, self.handover.place.handover
+        for _ in range(MOST_FAULTS):
+            tree = await tree_without(git, directory, sha, refused.paths)
+            lesser = parents[0]
+            if len(parents) > 1 or tree != await self.handover.tree_of(lesser):
+                lesser = await self.handover.commit(self.order, says, tree, *parents)
+            fault = await self.handover.fault_in(lesser, self.mirror.directory)
+            if fault is None:
+                return lesser, refused
+            differing = await changes(git, directory, parents[0], lesser)
+            faulty = {
+                path: change.before
+                for path, change in differing.items()
+                if change.after.object in fault.objects
+            }
+            if not faulty:
+                raise WorkspaceFailed(f"git finds fault with its content: {fault.said}.")
+            refused = replace(refused, refused=refused.refused.also(faulty, "git finds fault"))
+        raise WorkspaceFailed(f"git finds fault with {MOST_FAULTS} files.")
 
     def _where(self, sha: str) -> str:
         return f"To get it: `git fetch {self.handover.place.handover} {sha}`."

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from app.adapters.workspace.guard import Change, Entry, changes
 from app.adapters.workspace.host_git import HostGit
 from app.adapters.workspace.stage import MOST_LISTING_BYTES, MOST_TOTAL_BYTES
+from app.adapters.workspace.trees import Change, Entry, changes
 from app.core.rules.protected import named_paths
 from app.core.text.redact import Redactor
 from app.ports import WorkspaceFailed
@@ -65,7 +65,7 @@ class SecretSearch:
         paths = {
             path: change.before
             for path, change in changed.items()
-            if change.after in new or (change.is_there and self._is_named_so(path))
+            if change.after.object in new or (change.after.is_there and self._is_named_so(path))
         }
         return Withheld(paths, is_in_history=bool(new))
 

@@ -23,6 +23,8 @@ MOST_FILE_BYTES: Final = 50_000_000
 """GitHub warns above this and refuses twice as much."""
 MOST_TOTAL_BYTES: Final = 500_000_000
 MOST_LISTING_BYTES: Final = 8_000_000
+_UNSEEN: Final = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+"""What a Mac's disk leaves out of names: `.g\\u200cit` is `.git` there."""
 _GIT_NAME: Final = re.compile(rb"(?:^|[/\\])(?:\.git|git~1)[ .]*(?:[/\\:]|$)", re.IGNORECASE)
 _GITLINK: Final = re.compile(r":\d{6} 160000 \S+ \S+ \S+\t(?P<path>.+)")
 
@@ -172,7 +174,7 @@ def _why_not(path: bytes, place: Path, mode: int, size_bytes: int) -> str:
         return "a nested repository"
     if not (stat.S_ISDIR(mode) or stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
         return "neither a file nor a link"
-    if _GIT_NAME.search(path):
+    if _GIT_NAME.search(path) or _GIT_NAME.search(_UNSEEN.sub("", _shown(path)).encode()):
         return "a name that git keeps for itself"
     if stat.S_ISLNK(mode) and place.name.lower() == ".gitmodules":
         return "a link in place of .gitmodules"

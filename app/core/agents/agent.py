@@ -91,6 +91,8 @@ class Assignment:
     """The same, of the repository's default branch: runs after `verify`, for bash. Empty: none."""
     co_author: str = ""
     """Of its commits, as `login <address>`; empty: nobody."""
+    protected_paths: tuple[str, ...] = ()
+    """What it may not change besides what no agent may, as patterns of `.gitignore`."""
 
     @property
     def verified_by(self) -> tuple[str, ...]:

@@ -515,6 +515,8 @@ class Kept:
     """Paths in the workspace that were not pushed, as people read them."""
     deleted_tests: tuple[str, ...] = ()
     """Files with tests that the branch takes away, as people read them."""
+    steering: tuple[str, ...] = ()
+    """Changed files that steer tools of whoever opens the work, as people read them."""
     made: tuple[MadeFiles, ...] = ()
     """What was left out of all commits, since nobody wrote it."""
 

@@ -43,6 +43,8 @@ class Evidence:
     """What Squadron itself found out of the very commit that GitHub holds; None: nothing."""
     deleted_tests: tuple[str, ...] = ()
     """Files with tests that the branch takes away, as people read them."""
+    steering: tuple[str, ...] = ()
+    """Changed files that steer tools of whoever opens the work, as people read them."""
     made: tuple[MadeFiles, ...] = ()
     """What no commit holds, since nobody wrote it."""
 
@@ -122,6 +124,7 @@ def evidence(log: Sequence[AgentEvent], counters: Counters) -> Evidence | None:
         withheld=kept.withheld,
         verified=verified[-1] if verified else None,
         deleted_tests=kept.deleted_tests,
+        steering=kept.steering,
         made=kept.made,
     )
 

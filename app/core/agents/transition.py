@@ -315,6 +315,7 @@ def taken_out(kept: KeptWork, at: datetime) -> Kept:
         content=kept.content,
         withheld=kept.withheld,
         deleted_tests=kept.deleted_tests,
+        steering=kept.steering,
         made=kept.made,
     )
 

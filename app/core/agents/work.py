@@ -240,6 +240,8 @@ class KeptWork:
     """Paths in the workspace that were not pushed, as people read them, at most 50."""
     deleted_tests: tuple[str, ...] = ()
     """Files with tests that the branch takes away, as people read them, at most 50."""
+    steering: tuple[str, ...] = ()
+    """Changed files that steer tools of whoever opens the work, as people read them, at most 50."""
     made: tuple[MadeFiles, ...] = ()
     """What was left out of all commits, since nobody wrote it, at most 50."""
 

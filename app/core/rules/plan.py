@@ -170,6 +170,8 @@ class RepositoryPlan:
     """As its file has them, which does not say where it lies: count with `budgets_of`."""
     co_author: bool = False
     """Whether who started an agent is a co-author of its commits."""
+    protected_paths: tuple[str, ...] = ()
+    """What agents may not change besides what they never may, as patterns of `.gitignore`."""
     enabled: bool = True
     setup_script: str = ""
     """`setup.sh`: what prepares the workspace of every role that changes things."""

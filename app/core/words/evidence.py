@@ -101,6 +101,8 @@ def evidence_section(report: Report) -> str:
     if report.agent.assignment.verified_by:
         lines.insert(0, _verified_line(report, saw))
     lines += fewer_tests_sentences(saw)
+    if saw.steering:
+        lines.append(f"Changes what steers tools of whoever opens it: {_paths(saw.steering)}.")
     if saw.withheld:
         lines.append(f"Not pushed: {_paths(saw.withheld)}.")
     if saw.made:

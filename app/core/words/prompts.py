@@ -18,7 +18,7 @@ from app.core.breaker.verdict import LimitUse
 from app.core.github.patch import FilePatch, listed
 from app.core.limits import Limits
 from app.core.rules.plan import RoleKind
-from app.core.rules.protected import SHOWN
+from app.core.rules.protected import protected_words
 from app.core.text import visible
 from app.core.text.markdown import instant
 
@@ -74,8 +74,8 @@ git clone that is already checked out on a branch of your own. Your tools work i
 
 Rules:
 - Commit your work with clear messages. Never push: Squadron takes your commits and pushes them.
-- Only people change {SHOWN}: what you change there does not
-  get onto your branch on GitHub.
+- Only people change {protected_words(agent.assignment.protected_paths)}: what you change there
+  does not get onto your branch on GitHub.
 - Run the project's tests, and again after your last edit: only what was tested gets a green check.
   A test run whose exit status is hidden (by a pipe, `|| true`) counts as not passed.
 {_checks(agent)}- Hard limits stop you; you cannot argue with them. You are told how much is left.

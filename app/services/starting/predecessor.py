@@ -120,5 +120,6 @@ def assignment_of(
         runtime=chosen.runtime,
         tests=chosen.tests,
         verify=chosen.verify,
+        protected_paths=plan.protected_paths,
         verify_script=plan.verify_script if chosen.kind is RoleKind.WORK else "",
     )
