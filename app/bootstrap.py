@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -305,8 +306,9 @@ def build(
 
 
 def _make_data_directory(path: Path) -> None:
-    """For this user alone, if it is missing; one that is there stays as it is. Raises
-    `CannotServe`."""
+    """For this user alone, if it is missing; one that is there stays as it is, and whoever is not
+    of its group must have no way into it: the registry holds people's words. Raises `CannotServe`.
+    """
     setting = "SQUADRON_DATA_DIR"
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -316,6 +318,13 @@ def _make_data_directory(path: Path) -> None:
         raise CannotServe(f"{setting}: {path} cannot be made: {error.strerror}") from error
     if not os.access(path, os.W_OK | os.X_OK):
         raise CannotServe(f"{setting}: {path} cannot be written by user {os.getuid()}")
+    mode = path.stat().st_mode & 0o777
+    if mode & 0o007:
+        raise CannotServe(
+            f"{setting}: {path} is open to every user of this machine (mode {mode:o}): `chmod o="
+            f" {shlex.quote(str(path))}`, or name a directory below it, which Squadron makes for"
+            " itself alone"
+        )
 
 
 def _machine(

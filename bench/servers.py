@@ -56,7 +56,7 @@ def service(database: str | None = None) -> Iterator[Server]:
     """
     with tempfile.TemporaryDirectory(prefix="squadron-bench-") as directory:
         data = Path(directory) / "data"
-        data.mkdir()
+        data.mkdir(mode=0o700)
         key = Path(directory) / "key.pem"
         key.write_bytes(_private_key())
         # It runs no agents here, and trying a sandbox is no part of what is measured.

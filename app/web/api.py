@@ -70,7 +70,8 @@ KnownId = Annotated[AgentId, Depends(_agent_id)]
 
 class BearersOnly:
     """ASGI: `/api` and its description are for bearers of the operator's tokens. Others are turned
-    away before anything of their request is read."""
+    away before anything of their request is read. Elsewhere a bearer is known, and nobody is turned
+    away."""
 
     def __init__(self, app: ASGIApp, tokens: Sequence[AdminToken]) -> None:
         self._app = app
@@ -78,12 +79,10 @@ class BearersOnly:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI entry."""
-        if scope["type"] != "http" or not _is_guarded(scope["path"]):
-            await self._app(scope, receive, send)
-            return
-        bearer = self._bearer(scope)
+        bearer = self._bearer(scope) if scope["type"] == "http" else None
         if bearer is not None:
             scope.setdefault("state", {})["bearer"] = bearer
+        if bearer is not None or scope["type"] != "http" or not _is_guarded(scope["path"]):
             await self._app(scope, receive, send)
             return
         refusal = JSONResponse(
@@ -99,6 +98,11 @@ class BearersOnly:
         scheme, _, given = shown.partition(b" ")
         equal = [name for name, one in self._wanted if hmac.compare_digest(given.strip(), one)]
         return equal[0] if equal and scheme.lower() == b"bearer" else None
+
+
+def bearer_of(request: Request) -> str | None:
+    """The name of the operator's token that came with a request; None: none did."""
+    return getattr(request.state, "bearer", None)
 
 
 def _is_guarded(path: str) -> bool:

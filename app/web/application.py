@@ -100,10 +100,11 @@ def rest(service: Service) -> FastAPI:
         return {"status": "ok"}
 
     @app.get("/readyz", responses={503: {"description": "It cannot work now; `detail` says why"}})
-    async def readyz() -> dict[str, str]:
-        """The engine and the dispatcher run, and the database keeps what it is given."""
-        if why := await readiness.why_not():
-            raise HTTPException(503, why)
+    async def readyz(request: Request) -> dict[str, str]:
+        """The engine and the dispatcher run, and the database keeps what it is given. What the
+        database says is told to bearers of the operator's tokens alone."""
+        if (wrong := await readiness.why_not()) is not None:
+            raise HTTPException(503, wrong.in_full if api.bearer_of(request) else wrong.why)
         return {"status": "ready"}
 
     async def exposition() -> bytes:

@@ -1,6 +1,7 @@
 """Whether this process can do its work now, for whoever sends it deliveries."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -9,6 +10,21 @@ from app.web.sharing import OnceForAll
 
 HOLDS_FOR: Final = timedelta(seconds=2)
 """How long an answer holds: everybody may ask, and each try writes to the disk."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotReady:
+    """Why this process cannot do its work now."""
+
+    why: str
+    """For everybody."""
+    detail: str = ""
+    """For the operator alone: what the database's driver says names hosts, users and files."""
+
+    @property
+    def in_full(self) -> str:
+        """Both together."""
+        return f"{self.why}: {self.detail}" if self.detail else self.why
 
 
 class Readiness:
@@ -20,13 +36,13 @@ class Readiness:
         self._clock = clock
         self._dispatching = dispatching
         self._tried_at: datetime | None = None
-        self._found = ""
+        self._found: NotReady | None = None
         self._try = OnceForAll(self._look)
 
-    async def why_not(self) -> str:
-        """In people's words; empty if it is ready."""
+    async def why_not(self) -> NotReady | None:
+        """In people's words; None if it is ready."""
         if wrong := self._dispatching():
-            return wrong
+            return NotReady(wrong)
         if not self._holds():
             await self._try()
         return self._found
@@ -42,7 +58,7 @@ class Readiness:
             await self._store.undispatched(1)
             await self._store.try_room()
         except StoreUnavailable as error:
-            self._found = f"deliveries cannot be kept: {error}"
+            self._found = NotReady("deliveries cannot be kept", str(error))
         else:
-            self._found = ""
+            self._found = None
         self._tried_at = self._clock.now()

@@ -269,14 +269,16 @@ async def test_links_to_objects_of_others_are_not_followed(scene: Scene, what: s
     assert secret not in git(scene.remote.bare, "rev-list", "--all")
 
 
-async def test_linked_directories_are_stored_as_links(scene: Scene) -> None:
+async def test_linked_directories_are_not_followed_and_no_link_out_is_pushed(scene: Scene) -> None:
     outside = scene.canary.parent / "outside"
     outside.mkdir()
     (outside / "app.py").write_text("secret")
     (scene.clone / "linked").symlink_to(outside)
     kept = await everything(scene)
     assert kept.is_pushed
-    assert scene.remote.show(BRANCH, "linked") == str(outside)
+    assert kept.withheld == ("linked",) and "leads out of the repository" in kept.problem
+    assert git(scene.remote.bare, "ls-tree", "--name-only", BRANCH, "linked") == ""
+    assert "secret" not in git(scene.remote.bare, "log", "-p", "--all")
 
 
 # --- a broken or malicious .git --------------------------------------------------------------

@@ -108,6 +108,18 @@ def test_a_data_directory_that_cannot_be_is_named_with_its_setting(
     assert said == f"SQUADRON_DATA_DIR: {below} cannot be made: Not a directory"
 
 
+@pytest.mark.parametrize("mode", [0o755, 0o701, 0o704])
+def test_a_data_directory_that_everybody_can_enter_is_refused(
+    variables: dict[str, str], tmp_path: Path, mode: int
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data").chmod(mode)
+    said = refused(variables)
+    assert said.startswith(f"SQUADRON_DATA_DIR: {tmp_path / 'data'} is open to every user")
+    assert f"(mode {mode:o}): `chmod o= {tmp_path / 'data'}`" in said
+    assert mode_of(tmp_path / "data") == mode and not [*(tmp_path / "data").iterdir()]
+
+
 @pytest.mark.full
 @pytest.mark.skipif(os.getuid() == 0, reason="the superuser may write everywhere")
 def test_a_data_directory_that_is_read_only_is_named_with_its_setting(

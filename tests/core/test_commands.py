@@ -53,6 +53,7 @@ def heard(body: str) -> list[Command | Misread]:
         ("/squadron resume bug-fix", Resume("bug-fix")),
         ("/squadron resume octo/demo#12/bug-fix/1", Resume("octo/demo#12/bug-fix/1")),
         ("/SQUADRON Resume", Resume()),
+        ("/squadron\N{NO-BREAK SPACE}resume", Resume()),
         ("   /squadron   resume  ", Resume()),
         ("/squadron\tresume", Resume()),
         ("/squadron raise max_tool_calls +100", Raise(CALLS, 100)),
@@ -94,6 +95,8 @@ def test_a_line_of_ones_own_is_obeyed(body: str, expected: Command) -> None:
         "Use /squadron resume.",
         "/squadronresume",
         "/squadrons resume",
+        "/\N{LATIN SMALL LETTER LONG S}quadron resume",
+        "/SQUADRON\N{COMBINING DOT BELOW} resume",
         "squadron resume",
         "@squadron resume",
         "> /squadron resume",
@@ -465,3 +468,17 @@ def test_what_is_shown_can_be_typed(
 )
 def test_words_beside_the_commands_are_seen(body: str, more: bool) -> None:
     assert says_more(body) is more
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/squadron \N{LATIN SMALL LETTER LONG S}top",
+        "/squadron \N{FULLWIDTH LATIN SMALL LETTER S}top",
+        "/squadron rai\N{LATIN SMALL LETTER LONG S}e max_tool_calls +1",
+        "/squadron raise max_tool_call\N{LATIN SMALL LETTER LONG S} +1",
+    ],
+)
+def test_letters_that_only_fold_to_ours_are_misread_and_answered(line: str) -> None:
+    [found] = commands([line])
+    assert isinstance(found, Misread)

@@ -309,7 +309,7 @@ def campaign(
     """
     name = f"octo/{new_name()}"  # processes are found by it, also beside another campaign
     data = directory / "data"
-    data.mkdir(parents=True)
+    data.mkdir(mode=0o700, parents=True)
     url = database_url or f"sqlite:///{data / 'squadron.sqlite'}"
     port = processes.free_port()
     service = f"http://127.0.0.1:{port}"

@@ -68,7 +68,7 @@ def house(
 ) -> Iterator[tuple[GitHub, Service, dict[str, str]]]:
     """A service that was built and not started, with its GitHub and its past."""
     data = directory / "data"
-    data.mkdir(parents=True)
+    data.mkdir(mode=0o700, parents=True)
     url = f"sqlite:///{data / 'squadron.sqlite3'}"
     with a_past(url) as past:
         asyncio.run(history(past))

@@ -104,6 +104,30 @@ def test_a_button_does_what_it_says_once(how: str) -> None:
         assert raises(squad, task) == 1
 
 
+def brings_again(squad: Story, action: str) -> None:
+    """Somebody who has read a delivery brings its words under an id of their own: GitHub signs
+    the words alone."""
+    [told] = [each for each in squad.box.webhooks.list() if each.action == action]
+    headers = {name.lower().encode(): value.encode() for name, value in told.headers.items()}
+    delivery = squad.service.intake.verify({**headers, b"x-github-delivery": b"again"}, told.body)
+    assert squad.run(squad.service.intake.accept(delivery))
+    squad.service.dispatcher.notify()
+
+
+def test_a_press_counts_once_under_whatever_id_it_is_brought_again() -> None:
+    with story(PLACES) as squad:
+        task = is_paused(squad)
+        presses(squad, task, "resume")
+        squad.settle()
+        assert (squad.states(task), raises(squad, task)) == ([PAUSED], 1)
+        brings_again(squad, "requested_action")
+        squad.settle()
+        assert (squad.states(task), raises(squad, task)) == ([PAUSED], 1)
+        presses(squad, task, "resume")
+        squad.settle()
+        assert raises(squad, task) == 2, "a press of its own"
+
+
 def test_a_stranger_presses_in_vain() -> None:
     with story(PLACES) as squad:
         task = is_paused(squad)

@@ -409,7 +409,7 @@ def squad(
             "SQUADRON_MODEL_API_KEY": MODEL_KEY,
             **(further_environment or {}),
         }
-        data.mkdir()
+        data.mkdir(mode=0o700)
         service = Service(environment, port, directory / "service.log", program, options)
         here = ServedSquad(github, model, service, directory)
         stack.callback(service.close)

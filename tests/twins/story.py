@@ -131,7 +131,7 @@ class Story(People):
             held = {path: text.encode() for path, text in files.items()}
             self.box.host(name, MemoryGit(self.clock.now, held), "main")
         self.workspace = TwinWorkspace(self.box, self._data)
-        self._data.mkdir()
+        self._data.mkdir(mode=0o700)
         self._operator = directory / "operator.yaml"
         rules = {"reconciliation_interval": PASS_SECONDS, "sandbox": {"mode": "off"}, **operator}
         self._operator.write_text(json.dumps(rules))

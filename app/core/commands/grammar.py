@@ -36,7 +36,8 @@ _RAISE: Final = next(iter(USAGE))
 _RETRY: Final = next(usage for usage in USAGE if usage.startswith("/squadron retry"))
 RAISABLE: Final = tuple(name.value for name, info in CATALOGUE.items() if info.actions & HOLDS)
 """The limits at which an agent can wait for a human."""
-_COMMAND: Final = re.compile(rf"{PREFIX}(?:\s+(?P<rest>.*))?", re.IGNORECASE)
+_COMMAND: Final = re.compile(rf"(?ai:{PREFIX})(?:\s+(?P<rest>.*))?")
+"""In capitals too, and in no other letters: `ſquadron` is somebody else's word."""
 _AMOUNT: Final = re.compile(r"(?P<more>\+?)\$?(?P<number>[0-9]{1,12}(?:\.[0-9]{1,9})?)")
 
 
@@ -185,7 +186,7 @@ def commands(lines: Iterable[str]) -> tuple[Command | Misread, ...]:
 def limit_named(name: str) -> LimitName:
     """The limit of that name. Raises `ValueError`, for people, with the nearest known name."""
     try:
-        return LimitName(name.casefold())
+        return LimitName(_in_small_letters(name))
     except ValueError:
         name = name.encode("utf-8", "backslashreplace").decode()  # JSON can hold half a character
         near = get_close_matches(name.casefold(), RAISABLE)
@@ -193,9 +194,14 @@ def limit_named(name: str) -> LimitName:
         raise ValueError(f"{hint}, not `{name[:MOST_SHOWN_CHARACTERS]}`") from None
 
 
+def _in_small_letters(word: str) -> str:
+    """Of a word of ours: letters that only look like these, or fold to them, are others."""
+    return word.lower() if word.isascii() else word
+
+
 def _read(rest: str) -> Command | Misread:
     verb, *words = rest.split() or [""]
-    match verb.casefold():
+    match _in_small_letters(verb):
         case "raise":
             return _read_raise(rest, words, _RAISE)
         case "retry":
@@ -233,7 +239,7 @@ def _parted(words: Sequence[str]) -> list[list[str]]:
     """What stands before the first `raise`, and then what follows each."""
     parts: list[list[str]] = [[]]
     for word in words:
-        if word.casefold() == "raise":
+        if _in_small_letters(word) == "raise":
             parts.append([])
         else:
             parts[-1].append(word)

@@ -81,13 +81,14 @@ class Press:
     """GitHub's id of the check run."""
     identifier: str
     by: Sender
-    delivery: str
-    """The one delivery that tells of it: GitHub has no other trace."""
+    words: str
+    """SHA-256 of what GitHub has signed, and told in one delivery: it has no other trace. The id of
+    a delivery is not signed: whoever has the words can bring them again under another."""
 
     @property
     def name(self) -> str:
         """Tells it from everything else that was ever told."""
-        return f"button:{self.delivery}"
+        return f"button:{self.words[:32]}"
 
 
 class Commanding:

@@ -1,5 +1,6 @@
 """Handle one delivery that concerns an agent: a hint, after which the state is read again."""
 
+import hashlib
 import logging
 from collections.abc import Callable
 from dataclasses import replace
@@ -99,7 +100,7 @@ class Routing:
     async def _handle(self, delivery: Delivery) -> None:
         signal = read(delivery.event, read_json(delivery.body))
         if signal is not None and signal.sender.login != await self._world.github.bot_login():
-            await self._route(signal, delivery.id)
+            await self._route(signal, delivery)
 
     async def _later(self, work: HandleDelivery, failure: FailedCall) -> None:
         """What a person said must not be lost because something was wrong for a while."""
@@ -118,7 +119,7 @@ class Routing:
             case _:
                 assert_never(decision)
 
-    async def _route(self, signal: Signal, delivery: str) -> None:
+    async def _route(self, signal: Signal, delivery: Delivery) -> None:
         match signal:
             case IssueLabelled():
                 await self._labelled(signal, signal.issue)
@@ -196,7 +197,7 @@ class Routing:
         edited = replace(_comment(signal), author=signal.author, before=signal.before)
         await self._commanding.hear(edited)
 
-    async def _pressed(self, signal: ButtonPressed, delivery: str) -> None:
+    async def _pressed(self, signal: ButtonPressed, delivery: Delivery) -> None:
         run = RunId.parse(signal.external_id)
         found = None if run is None else await self._world.store.agent(run.agent)
         if run is None or found is None or found.repository != signal.repository:
@@ -207,7 +208,7 @@ class Routing:
             check=signal.check,
             identifier=signal.identifier,
             by=signal.sender,
-            delivery=delivery,
+            words=hashlib.sha256(delivery.body).hexdigest(),
         )
         await self._commanding.press(press)
 
