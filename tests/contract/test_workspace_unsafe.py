@@ -116,6 +116,7 @@ async def test_links_and_submodules_within_the_repository_are_pushed(
         (b"a/b", "./../c", False),
         (b"a/b/c", "../../..", True),
         (b"a", "b/../c", True),
+        (b"x/y/z", "b/../../c", True),
         (b"a", "b/..c", False),
         (b"a", "/a", True),
         (b"a", "", False),

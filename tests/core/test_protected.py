@@ -108,6 +108,7 @@ def test_no_pattern_takes_away_what_is_always_protected() -> None:
         (b".claude/hooks/x", True),
         (b".mcp.json", True),
         (b".husky/pre-commit", True),
+        (b".vscode", True),
         (b".vscode/tasks.json", True),
         (b"a/.envrc", True),
         (b"agents.py", False),

@@ -15,7 +15,7 @@ import pytest
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from tests.support.people import REPOSITORY, repository
-from tests.support.squad import Squad, squad
+from tests.support.squad import ADMIN_TOKEN, Squad, squad
 from tests.support.steps import completes, runs, waits_for
 from tests.support.waiting import until
 
@@ -43,6 +43,10 @@ def readiness(team: Squad) -> int:
     return team.service.http.get("/readyz").status_code
 
 
+def why_not_ready(team: Squad, **headers: str) -> str:
+    return str(team.service.http.get("/readyz", headers=headers).json()["detail"])
+
+
 @pytest.fixture
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     repositories = {REPOSITORY: repository({"docs": {}})}
@@ -60,6 +64,9 @@ def test_an_agent_goes_on_when_the_disk_is_no_longer_full(team: Squad) -> None:
     until(lambda: team.processes(agent), "a command at work", failing=team.check_alive)
     with full_disk(team):
         until(lambda: readiness(team) == 503, "it says so", failing=team.check_alive)
+        assert why_not_ready(team) == "deliveries cannot be kept"
+        assert "disk I/O error" in why_not_ready(team, Authorization=f"Bearer {ADMIN_TOKEN}")
+        assert why_not_ready(team, Authorization="Bearer x") == "deliveries cannot be kept"
         team.go("go")
         team.comment(task, "Mind the gap.")
         time.sleep(FULL_FOR_SECONDS)

@@ -12,13 +12,20 @@ from tests.stories.happening import (
     CANCELLED,
     FIXES,
     PAUSED,
+    STOPPED,
 )
 from tests.support.people import REPOSITORY, Task, repository
 from tests.support.steps import runs, thinks
 from tests.twins.story import Story, story
 
 PLACES = {
-    REPOSITORY: repository({"fixer": {}, "pauser": {"max_tool_calls": 1, "on_limit": "pause"}})
+    REPOSITORY: repository(
+        {
+            "fixer": {},
+            "pauser": {"max_tool_calls": 1, "on_limit": "pause"},
+            "stopper": {"max_tool_calls": 1},
+        }
+    )
 }
 WORKS = (runs("true"),) * 4
 RATE = {"rate": {"starts_per_user_per_hour": 2}}
@@ -115,17 +122,18 @@ def brings_again(squad: Story, action: str) -> None:
 
 
 def test_a_press_counts_once_under_whatever_id_it_is_brought_again() -> None:
+    """The check of one that was stopped keeps its button, so a press of it stays possible."""
     with story(PLACES) as squad:
-        task = is_paused(squad)
-        presses(squad, task, "resume")
+        task = squad.give("stopper", "The answer is wrong", *WORKS)
+        presses(squad, task, "retry")
         squad.settle()
-        assert (squad.states(task), raises(squad, task)) == ([PAUSED], 1)
+        assert squad.states(task) == [STOPPED, STOPPED]
         brings_again(squad, "requested_action")
         squad.settle()
-        assert (squad.states(task), raises(squad, task)) == ([PAUSED], 1)
-        presses(squad, task, "resume")
+        assert squad.states(task) == [STOPPED, STOPPED]
+        presses(squad, task, "retry")
         squad.settle()
-        assert raises(squad, task) == 2, "a press of its own"
+        assert squad.states(task) == [STOPPED] * 3, "a press of its own"
 
 
 def test_a_stranger_presses_in_vain() -> None:

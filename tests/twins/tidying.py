@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from app.core.text.harmless import without_calls
 from app.githubbox.git import Commit
 from app.ports import WORK_IN_PROGRESS, CheckoutOrder
 from tests.twins.git import MemoryGit
@@ -41,7 +42,7 @@ def _rewritten(
         if (message and is_empty) or (is_kept and each.sha != head and len(parents) == 1):
             became[each.sha] = parents[0]
         else:
-            says = message if is_kept else each.message
+            says = without_calls(message if is_kept else each.message)
             if (is_kept or each.sha not in on_github) and len(parents) == 1:
                 says = _signed(order, says)
             became[each.sha] = _as_ours(git, order, each, parents, says)

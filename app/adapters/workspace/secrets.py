@@ -5,13 +5,13 @@ looked through, not the last tree.
 """
 
 import asyncio
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from app.adapters.workspace.host_git import HostGit
+from app.adapters.workspace.objects import sizes
 from app.adapters.workspace.stage import MOST_LISTING_BYTES, MOST_TOTAL_BYTES
 from app.adapters.workspace.trees import Change, Entry, changes
 from app.core.rules.protected import named_paths
@@ -24,7 +24,6 @@ MOST_GUILTY: Final = 200
 """Each takes a search of its own; where there are more, nothing is pushed."""
 HEADER_BYTES: Final = 100
 """What git writes around an object."""
-_OBJECT: Final = re.compile(r"(?P<id>[0-9a-f]{40}) (?:blob|commit|tree) (?P<size>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,20 +79,17 @@ class SecretSearch:
         )
         if len(listed) >= MOST_LISTING_BYTES:
             raise WorkspaceFailed(f"{sha[:12]} brings too many files to look through for secrets.")
-        described = await self.git(
-            self.directory,
-            *("cat-file", "--batch-check"),
-            stdin=listed.encode(),
-            most_output_bytes=2 * MOST_LISTING_BYTES,
-        )
-        found = (_OBJECT.fullmatch(line) for line in described.splitlines())
-        objects = [_Object(match["id"], int(match["size"])) for match in found if match]
+        objects = await self._objects(listed.split())
         if sum(each.size for each in objects) > MOST_TOTAL_BYTES:
             raise WorkspaceFailed(
                 f"{sha[:12]} brings more than {MOST_TOTAL_BYTES} bytes: too much to look through"
                 " for secrets."
             )
         return objects
+
+    async def _objects(self, ids: Sequence[str]) -> list[_Object]:
+        found = await sizes(self.git, self.directory, ids)
+        return [_Object(each, size) for each, size in found.items()]
 
     async def _guilty(self, objects: Sequence[_Object]) -> dict[str, frozenset[str]]:
         """Objects that hold a secret, and which: by halves, for most hold none. Raises
@@ -116,12 +112,7 @@ class SecretSearch:
     async def _told(self, changed: dict[bytes, Change]) -> frozenset[str]:
         """What the changed files held before."""
         ids = {change.before.object for change in changed.values() if change.before.is_file}
-        described = await self.git(
-            self.directory, "cat-file", "--batch-check", stdin="\n".join(sorted(ids)).encode()
-        )
-        found = (_OBJECT.fullmatch(line) for line in described.splitlines())
-        objects = [_Object(match["id"], int(match["size"])) for match in found if match]
-        told = await self._guilty(objects)
+        told = await self._guilty(await self._objects(sorted(ids)))
         return frozenset[str]().union(*told.values())
 
     async def _found(self, batch: Sequence[_Object]) -> frozenset[str]:

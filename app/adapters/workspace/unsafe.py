@@ -11,14 +11,18 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from app.adapters.workspace.host_git import GitFailed, HostGit
+from app.adapters.workspace.objects import sizes
 from app.adapters.workspace.stage import MOST_FILE_BYTES
-from app.adapters.workspace.trees import Change
+from app.adapters.workspace.trees import Change, Entry
+from app.core.rules.protected import MOST_NAMED
+from app.ports import WorkspaceFailed
 
 MOST_LINK_BYTES: Final = 4_096
 """Linux takes no longer path."""
 MOST_SUBMODULE_BYTES: Final = 100_000
+MOST_READ: Final = 1_000
+"""Links and lists of submodules that one agent changes; git starts once for each."""
 _LINK, _FILE = "120000", "100"
-_SIZE: Final = re.compile(r"(?P<id>[0-9a-f]{40}) blob (?P<size>\d+)")
 _SUBMODULES: Final = re.compile(rb"\.gitmodules[ .]*|gitmod~[1-4]", re.IGNORECASE)
 """The file in whatever letters: some disks fold their case, some cut off blanks and dots at the
 end, some have short names."""
@@ -29,10 +33,18 @@ _RUNS: Final = re.compile(r"-|ext::|fd::|.*[\x00-\x1f\x7f]", re.DOTALL | re.IGNO
 async def unsafe_changes(
     git: HostGit, directory: Path, changed: Mapping[bytes, Change]
 ) -> dict[bytes, str]:
-    """Those of the changed paths that must not be pushed, each with why. Raises `GitFailed`."""
-    sizes = await _sizes(git, directory, changed)
+    """Those of the changed paths that must not be pushed, each with why. Raises
+    `WorkspaceFailed`."""
+    files = sorted({each.after.object for each in changed.values() if each.after.is_file})
+    known = await sizes(git, directory, files)
     look = _Look(git, directory)
-    found = {path: await look.why(path, change, sizes) for path, change in changed.items()}
+    read = [path for path, change in changed.items() if _is_read(path, change.after)]
+    if len(read) > MOST_READ:
+        raise WorkspaceFailed(f"the work changes more than {MOST_READ:,} links.")
+    found = {
+        path: await look.why(path, change, known.get(change.after.object, 0))
+        for path, change in changed.items()
+    }
     return {path: why for path, why in found.items() if why}
 
 
@@ -41,9 +53,10 @@ def unsafe_words(refused: Mapping[bytes, str]) -> str:
     if not refused:
         return ""
     named = ", ".join(
-        f"`{path.decode(errors='replace')}` ({why})" for path, why in sorted(refused.items())[:10]
+        f"`{path.decode(errors='replace')}` ({why})"
+        for path, why in sorted(refused.items())[:MOST_NAMED]
     )
-    more = f" and {len(refused) - 10} more" if len(refused) > 10 else ""
+    more = f" and {len(refused) - MOST_NAMED} more" if len(refused) > MOST_NAMED else ""
     return f"What would harm whoever checks it out is not on the branch: {named}{more}."
 
 
@@ -52,16 +65,15 @@ class _Look:
     git: HostGit
     directory: Path
 
-    async def why(self, path: bytes, change: Change, sizes: Mapping[str, int]) -> str:
+    async def why(self, path: bytes, change: Change, size: int) -> str:
         """Why a path must not be pushed as it is now; empty: it may."""
-        size = sizes.get(change.after.object, 0)
         if change.after.mode == _LINK:
             return await self._link(path, change.after.object, size)
         if not change.after.mode.startswith(_FILE):
             return ""
         if size > MOST_FILE_BYTES:
             return f"larger than {MOST_FILE_BYTES} bytes"
-        if _SUBMODULES.fullmatch(path.rpartition(b"/")[2]):
+        if _is_read(path, change.after):
             return await self._submodules(change.after.object, size)
         return ""
 
@@ -83,6 +95,12 @@ class _Look:
                 raise
             return "git cannot read it"
         return next((why for why in map(_said_by, _settings(listed)) if why), "")
+
+
+def _is_read(path: bytes, entry: Entry) -> bool:
+    """Whether what it holds decides, and not only how large it is."""
+    is_submodules = _SUBMODULES.fullmatch(path.rpartition(b"/")[2]) is not None
+    return entry.mode == _LINK or (entry.mode.startswith(_FILE) and is_submodules)
 
 
 def leads_out(path: bytes, target: str) -> bool:
@@ -124,19 +142,3 @@ def _said_by(setting: tuple[str, str]) -> str:
 
 def _climbs(name: str) -> bool:
     return ".." in re.split(r"[/\\]", name)
-
-
-async def _sizes(
-    git: HostGit, directory: Path, changed: Mapping[bytes, Change]
-) -> Mapping[str, int]:
-    ids = sorted({change.after.object for change in changed.values() if change.after.is_file})
-    if not ids:
-        return {}
-    described = await git(
-        directory,
-        *("cat-file", "--batch-check"),
-        stdin="\n".join(ids).encode(),
-        most_output_bytes=100 * len(ids),
-    )
-    found = (_SIZE.fullmatch(line) for line in described.splitlines())
-    return {match["id"]: int(match["size"]) for match in found if match}

@@ -22,13 +22,13 @@ STEERING: Final = (
     # Words that coding agents obey.
     *("AGENTS.md", "AGENT.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".goosehints"),
     *(".cursorrules", ".windsurfrules", ".clinerules", ".rules"),
-    *(".claude/", ".cursor/", ".codex/", ".gemini/", ".copilot/", ".aider*", ".mcp.json"),
+    *(".claude", ".cursor", ".codex", ".gemini", ".copilot", ".aider*", ".mcp.json"),
     # What runs when somebody opens the work, enters its directory, installs or commits.
-    *(".vscode/", ".idea/", ".devcontainer/", ".devcontainer.json", ".envrc", "mise.toml"),
-    *(".husky/", ".githooks/", "lefthook.y*ml", ".pre-commit-config.y*ml", ".gitmodules"),
+    *(".vscode", ".idea", ".devcontainer", ".devcontainer.json", ".envrc", "mise.toml"),
+    *(".husky", ".githooks", "lefthook.y*ml", ".pre-commit-config.y*ml", ".gitmodules"),
     *(".npmrc", ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "sitecustomize.py", ".cargo/config*"),
 )
-"""As `.gitignore` would have them."""
+"""As `.gitignore` would have them: a directory, and a file or a link in its place."""
 
 _DIRECTORIES: Final = tuple(name.lower().encode() for name in DIRECTORIES)
 _FILES: Final = tuple(name.lower().encode() for name in FILES)

@@ -81,14 +81,14 @@ class Press:
     """GitHub's id of the check run."""
     identifier: str
     by: Sender
-    words: str
-    """SHA-256 of what GitHub has signed, and told in one delivery: it has no other trace. The id of
-    a delivery is not signed: whoever has the words can bring them again under another."""
+    digest: str
+    """SHA-256 of the body that GitHub has signed: a press has no other trace. The id of a delivery
+    is not signed: whoever has the body can bring it again under another."""
 
     @property
     def name(self) -> str:
         """Tells it from everything else that was ever told."""
-        return f"button:{self.words[:32]}"
+        return f"button:{self.digest[:32]}"
 
 
 class Commanding:

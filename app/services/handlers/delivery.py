@@ -208,7 +208,7 @@ class Routing:
             check=signal.check,
             identifier=signal.identifier,
             by=signal.sender,
-            words=hashlib.sha256(delivery.body).hexdigest(),
+            digest=hashlib.sha256(delivery.body).hexdigest(),
         )
         await self._commanding.press(press)
 
