@@ -114,9 +114,9 @@ class Trust(Strict):
     start: PermissionName = "write"
     """The least permission of the sender."""
     logins: Several[Login] = ()
-    """Further people."""
+    """Further people; who gets the login later is none of them."""
     bots: Several[BotLogin] = ()
-    """Apps by their exact login; still checked."""
+    """Apps by their exact login; still checked, and who gets the login later is none of them."""
     teams: Several[Team] = Field(default=(), max_length=MOST_TEAMS)
     """Everybody in them, as `org/team`; the App needs to read the organization's members."""
 

@@ -74,6 +74,7 @@ class Control:
             ("POST", "drafts"): self._drafts,
             ("POST", "fork"): self._fork,
             ("POST", "users"): self._add_user,
+            ("POST", "give_up_login"): self._give_up_login,
             ("POST", "teams"): self._set_team,
             ("POST", "silently"): self._silently,
             ("POST", "check_action"): self._check_action,
@@ -218,6 +219,11 @@ class Control:
         """A person with a permission from now on; known ones keep their earlier tokens too."""
         user = self._world.add_user(str(body["login"]), Role.named(str(body["permission"])))
         return {"login": user.login, "token": self._identity.user_token(user)}
+
+    async def _give_up_login(self, body: Json) -> Json:
+        """A person takes another login; theirs is free for whoever registers it next."""
+        user = self._world.give_up_login(self._user(body))
+        return {"login": user.login, "id": user.id}
 
     async def _set_team(self, body: Json) -> Json:
         """Who is in a team from now on; with nobody in it there is no such team."""

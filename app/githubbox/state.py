@@ -364,6 +364,13 @@ class World:
         user.role = role
         return user
 
+    def give_up_login(self, user: User) -> User:
+        """The account under another login; its own is nobody's now."""
+        del self.users[user.login.lower()]
+        user.login = f"{user.login}-before"
+        self.users[user.login.lower()] = user
+        return user
+
     def team(self, org: str, slug: str) -> list[User]:
         """The members of that team; nobody where there is no such team."""
         return self.teams.get(f"{org}/{slug}".lower(), [])

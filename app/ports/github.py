@@ -306,6 +306,11 @@ class GitHub(Protocol):
         """The commit at which a line of work left the default branch; None: it never was on it."""
         ...
 
+    async def account(self, repository: Repository, login: str) -> int | None:
+        """The id of whoever has the login now, person or bot; None: nobody. The installation of
+        the repository asks."""
+        ...
+
     async def permission(self, repository: Repository, login: str) -> Permission:
         """NONE for somebody unknown."""
         ...

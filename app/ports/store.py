@@ -353,6 +353,17 @@ class Store(Protocol):
         """The new digest; None, and nothing done, if the present one is not `instead_of`."""
         ...
 
+    async def listed_accounts(self, repository: str) -> Mapping[str, int | None]:
+        """GitHub's ids of those whom a repository's `trust` block lists, by login in small letters,
+        as of the first time that the login stood there; None: nobody had it then."""
+        ...
+
+    async def list_accounts(
+        self, repository: str, logins: Collection[str], accounts: Mapping[str, int | None]
+    ) -> None:
+        """Keep accounts of which none is known yet, and forget those of other logins than these."""
+        ...
+
     async def adapted(self, repository: str) -> Sequence[Adapted]:
         """Limits of a repository that were moved without a human, by role and limit."""
         ...

@@ -1,5 +1,8 @@
 """What every engine promises: the durable one, and its twin of the stories."""
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -107,3 +110,26 @@ def test_finished_work_is_forgotten_and_no_other(bench: Bench) -> None:
     assert bench.run(bench.engine.forget_finished(datetime.now(UTC) - timedelta(days=1))) == 0
     assert bench.run(bench.engine.forget_finished(datetime.now(UTC) + timedelta(days=1))) > 0
     assert bench.run(bench.engine.is_pending(work("far away").id))
+
+
+SPEAKS = """
+import logging
+from app.adapters.logs import log_to_stderr
+from app.core.text.redact import Redactor
+import app.adapters.engine
+from dbos._logger import init_logger
+log_to_stderr(Redactor(["canary-secret"]))
+init_logger()
+logging.getLogger("dbos").warning("the queue is away: canary-secret")
+"""
+"""As `serve` begins, and then the engine does."""
+
+
+def test_a_line_of_the_engine_is_json_redacted_and_there_once() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SPEAKS], capture_output=True, text=True, check=True, timeout=60
+    )
+    [line] = done.stderr.splitlines()
+    told = json.loads(line)
+    assert (told["logger"], told["level"]) == ("dbos", "WARNING")
+    assert told["message"] == "the queue is away: [redacted]"

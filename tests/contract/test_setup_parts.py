@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import re
 import socket
 import stat
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +18,9 @@ from pydantic import SecretStr
 from app.adapters.github.registration import NewApp, convert
 from app.cli.setup.command import served
 from app.cli.setup.files import AppFiles, CannotKeep
-from app.cli.setup.page import Means, Registration
+from app.cli.setup.page import MOST_BROWSERS, Means, Registration
 from app.config.variables import DEFAULT_API_URL
-from app.core.github.registration import LIFE, Begun, Order
+from app.core.github.registration import LIFE, Order
 from app.githubbox.data import examples
 from app.ports import RateLimited, Refused, Unreachable
 from tests.twins.clock import TurnedClock
@@ -39,17 +41,20 @@ def registration(
 
     files = AppFiles(directory)
     files.prepare()
-    means = Means(convert_any, lambda: "next", files, DEFAULT_API_URL, clock, told.append)
+    states = map("state{}".format, count())
+    means = Means(convert_any, lambda: next(states), files, DEFAULT_API_URL, clock, told.append)
     order = Order("https://github.com", "https://squadron.example/webhook", organization)
-    return Registration(order, Begun("ab12", clock.now() + LIFE), means)
+    return Registration(order, clock.now() + LIFE, means)
 
 
 async def answered(here: Registration) -> httpx.Response:
-    """GitHub's redirect comes back."""
+    """A browser opens the page, and GitHub's redirect comes back to it."""
     here.address = "http://127.0.0.1:8001"
     transport = httpx.ASGITransport(here.asgi())
     async with httpx.AsyncClient(transport=transport, base_url=here.address) as browser:
-        return await browser.get("/created", params={"code": CODE, "state": "ab12"})
+        page = await browser.get("/")
+        [state] = re.findall(r"\?state=(\w+)", page.text)
+        return await browser.get("/created", params={"code": CODE, "state": state})
 
 
 async def test_a_page_that_is_left_alone_ends_by_itself(
@@ -82,6 +87,20 @@ async def test_an_answer_that_comes_twice_at_once_is_taken_once(tmp_path: Path) 
     assert sorted(answer.status_code for answer in answers) == [200, 409, 409]
     assert here.app == APP
     assert told == []
+
+
+async def test_only_the_latest_browsers_are_remembered(tmp_path: Path) -> None:
+    here = registration(tmp_path / "data", TurnedClock(), [])
+    here.address = "http://127.0.0.1:8001"
+    transport = httpx.ASGITransport(here.asgi())
+    async with httpx.AsyncClient(transport=transport, base_url=here.address) as first:
+        [state] = re.findall(r"\?state=(\w+)", (await first.get("/")).text)
+        assert state in (await first.get("/")).text, "the same again for the same browser"
+        for _ in range(MOST_BROWSERS):
+            async with httpx.AsyncClient(transport=transport, base_url=here.address) as another:
+                await another.get("/")
+        answer = await first.get("/created", params={"code": CODE, "state": state})
+    assert (answer.status_code, "has not opened the page" in answer.text) == (403, True)
 
 
 async def test_an_app_of_somebody_else_is_not_kept(tmp_path: Path) -> None:

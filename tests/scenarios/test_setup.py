@@ -307,6 +307,23 @@ def test_an_answer_with_another_state_is_not_ours(tmp_path: Path, github: GitHub
         assert theirs.partition("code=")[2] not in running.tells()
 
 
+def test_an_answer_in_another_browser_does_not_count(tmp_path: Path, github: GitHub) -> None:
+    """Somebody has learnt the state, and brings the answer in a browser of their own."""
+    github.orders("users", {"login": "another-browser", "permission": "admin"})
+    with setup(tmp_path, github, "--organization", "another-browser") as running:
+        answer = running.answer_of_github()
+        theirs = httpx.get(answer, timeout=MOST_SECONDS, trust_env=False)
+        assert (theirs.status_code, "has not opened the page" in theirs.text) == (403, True)
+        opened = httpx.get(f"{running.address}/", timeout=MOST_SECONDS, trust_env=False)
+        theirs = httpx.get(
+            answer, timeout=MOST_SECONDS, trust_env=False, cookies=dict(opened.cookies)
+        )
+        assert (theirs.status_code, "its state differs" in theirs.text) == (403, True)
+        assert running.written() == set()
+        assert running.get(answer).status_code == 200
+        assert running.ends()[0] == 0
+
+
 def test_a_code_that_was_used_before_is_refused_and_the_page_begins_anew(
     tmp_path: Path, github: GitHub
 ) -> None:

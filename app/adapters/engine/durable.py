@@ -30,6 +30,8 @@ UNHURRIED: Final = frozenset({WorkKind.REDELIVERY})
 MOST_FORGOTTEN_AT_ONCE: Final = 5_000
 
 log = logging.getLogger("squadron.engine")
+# Where its logger has a handler the engine adds none of its own: its lines go where all lines go.
+logging.getLogger("dbos").addHandler(logging.NullHandler())
 
 _perform: Handler | None = None
 """Does one piece of work; None before the engine has started."""

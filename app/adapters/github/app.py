@@ -213,6 +213,18 @@ class GitHubApp(Checks, PullRequests):
         found = await self._at(repository).find("compare", f"{branch}...{commit}", query=query)
         return None if found is None else reading.needed_text(found, "merge_base_commit", "sha")
 
+    async def account(self, repository: Repository, login: str) -> int | None:
+        call = Call("GET", f"/users/{quote(login, safe='')}")
+        try:
+            answer = await self._connection.send(
+                call, Scope(repository.installation_id, None, "list")
+            )
+        except Refused as refused:
+            if refused.status != 404:
+                raise
+            return None
+        return reading.needed_number(answer.body, "id")
+
     async def permission(self, repository: Repository, login: str) -> Permission:
         found = await self._at(repository).find("collaborators", login, "permission")
         return reading.permission(found)

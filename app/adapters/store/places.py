@@ -17,6 +17,7 @@ from app.adapters.store.tables import (
     EFFECTS,
     HEARD_COMMANDS,
     HOLDINGS,
+    LISTED_ACCOUNTS,
     LOOKS,
     PLACES,
     REFUSED_STARTS,
@@ -33,6 +34,7 @@ _BY_NAME: Final = (
     REFUSED_STARTS,
     WAITING_STARTS,
     CONFIGURATIONS,
+    LISTED_ACCOUNTS,
 )
 """Tables whose rows are found by the repository's name."""
 _IDS: Final = TypeAdapter(tuple[str, ...])

@@ -19,6 +19,7 @@ from app.adapters.store import (
     heard,
     inbox,
     ledger,
+    listed,
     log,
     looks,
     outages,
@@ -312,6 +313,18 @@ class SqlStore:
         """Keep what is in force from now on."""
         return await self._writer.run(
             lambda connection: configurations.put(connection, repository, steps, instead_of)
+        )
+
+    async def listed_accounts(self, repository: str) -> Mapping[str, int | None]:
+        """Who had the logins that the repository's `trust` block lists."""
+        return await read(self._engine, lambda connection: listed.of(connection, repository))
+
+    async def list_accounts(
+        self, repository: str, logins: Collection[str], accounts: Mapping[str, int | None]
+    ) -> None:
+        """Keep who has them now, as far as that is not known."""
+        await self._writer.run(
+            lambda connection: listed.put(connection, repository, logins, accounts)
         )
 
     async def adapted(self, repository: str) -> Sequence[Adapted]:

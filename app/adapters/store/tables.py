@@ -527,6 +527,17 @@ class ConfigurationRow(SQLModel, table=True):
     steps: str = Field(sa_type=sa.Text)
 
 
+class ListedAccountRow(SQLModel, table=True):
+    """Who had a login that a repository's `trust` block lists, when that was read first."""
+
+    __tablename__ = "sq_listed_accounts"
+
+    repository: str = Field(primary_key=True, sa_type=sa.Text)
+    login: str = Field(primary_key=True, sa_type=sa.Text)
+    account_id: int | None = Field(sa_type=sa.BigInteger)
+    """Null: nobody had it."""
+
+
 class PlaceRow(SQLModel, table=True):
     """Where a repository was last: what is kept by its name follows it by its id."""
 
@@ -568,6 +579,7 @@ LOOKS = _table(LookRow)
 REDELIVERIES = _table(RedeliveryRow)
 MARKS = _table(MarkRow)
 CONFIGURATIONS = _table(ConfigurationRow)
+LISTED_ACCOUNTS = _table(ListedAccountRow)
 PLACES = _table(PlaceRow)
 LAST_PASS = _table(PassRow)
 WRITTEN = _table(WrittenRow)

@@ -20,7 +20,7 @@ from app.cli.setup.files import AppFiles, CannotKeep
 from app.cli.setup.page import NOTHING_WRITTEN, Means, Registration
 from app.cli.terminal import say
 from app.config.settings import SettingsError, git_url_of, load_local_settings
-from app.core.github.registration import LIFE, Begun, Order, organization_login, webhook_address
+from app.core.github.registration import LIFE, Order, organization_login, webhook_address
 
 LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 DEFAULT_PORT: Final = 8001
@@ -88,7 +88,7 @@ def setup(
     clock, api_url = SystemClock(), settings.github_api_url
     registration = Registration(
         Order(git_url_of(api_url), webhook_url, organization),
-        Begun(_new_state(), clock.now() + LIFE),
+        clock.now() + LIFE,
         Means(
             partial(convert, api_url=api_url, clock=clock),
             _new_state,

@@ -1,13 +1,15 @@
 """The page of `squadron setup`, and what comes back to it from GitHub.
 
 It listens on the loopback interface alone and answers to one name alone, so that no page of
-somebody else can read the state by giving its own host name this machine's address.
+somebody else can read the state by giving its own host name this machine's address. Each browser
+that opens the page gets a state of its own, and an answer counts in that browser alone.
 """
 
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 import jinja2
@@ -29,6 +31,9 @@ HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+COOKIE: Final = "squadron-setup"
+MOST_BROWSERS: Final = 20
+"""Whose states are remembered, the latest."""
 NOTHING_WRITTEN: Final = "Nothing was written."
 
 
@@ -49,10 +54,12 @@ class Means:
 class Registration:
     """One registration, from the page to the files. For one event loop."""
 
-    def __init__(self, order: Order, begun: Begun, means: Means) -> None:
+    def __init__(self, order: Order, ends_at: datetime, means: Means) -> None:
         self._order = order
-        self._begun = begun
+        self._ends_at = ends_at
         self._means = means
+        self._begun: dict[str, Begun] = {}
+        """By what a browser was given to remember, the oldest first."""
         self._alone = asyncio.Lock()
         self.over = asyncio.Event()
         """Set when there is nothing left to do here, for better or worse."""
@@ -73,28 +80,47 @@ class Registration:
     async def _open(self, request: Request) -> Response:
         if self._is_elsewhere(request):
             return self._answer(421, f"Open {self.address}/ instead")
+        browser = request.cookies.get(COOKIE, "")
+        if browser not in self._begun:
+            browser = self._begin()
         manifest = self._order.manifest(f"{self.address}/created", APP_PERMISSIONS, [*APP_EVENTS])
         text = self._templates.get_template("open.html").render(
             order=self._order,
-            target=self._order.page(self._begun.state),
+            target=self._order.page(self._begun[browser].state),
             manifest=json.dumps(manifest),
             permissions=APP_PERMISSIONS,
             events=APP_EVENTS,
             directory=self._means.files.directory,
         )
-        return Response(text, 200, HEADERS, "text/html")
+        opened = Response(text, 200, HEADERS, "text/html")
+        # Lax: GitHub's answer is a link that the browser follows, and has to bring it.
+        opened.set_cookie(COOKIE, browser, httponly=True, samesite="lax")
+        return opened
+
+    def _begin(self) -> str:
+        """For a browser that is new here; what it is to remember."""
+        while len(self._begun) >= MOST_BROWSERS:
+            del self._begun[next(iter(self._begun))]
+        browser = self._means.new_state()
+        self._begun[browser] = Begun(self._means.new_state(), self._ends_at)
+        return browser
 
     async def _created(self, request: Request) -> Response:
         if self._is_elsewhere(request):
             return self._answer(421, f"Open {self.address}/ instead")
-        query = request.query_params
+        query, browser = request.query_params, request.cookies.get(COOKIE, "")
         async with self._alone:
-            return await self._finish(query.get("code", ""), query.get("state", ""))
+            return await self._finish(browser, query.get("code", ""), query.get("state", ""))
 
-    async def _finish(self, code: str, state: str) -> Response:
+    async def _finish(self, browser: str, code: str, state: str) -> Response:
         if self.over.is_set():
             return self._answer(409, "This setup has ended already; see its terminal")
-        problem = self._begun.problem(code, state, self._means.clock.now())
+        begun = self._begun.get(browser)
+        if begun is None:
+            return self._refuse(
+                403, f"This browser has not opened the page: begin at {self.address}/ in it"
+            )
+        problem = begun.problem(code, state, self._means.clock.now())
         if problem is not None:
             return self._refuse(403, problem)
         try:
@@ -104,7 +130,7 @@ class Registration:
         try:
             app = await self._means.convert(code)
         except Refused as refused:
-            self._begun = Begun(self._means.new_state(), self._begun.ends_at)
+            self._begun[browser] = Begun(self._means.new_state(), self._ends_at)
             hint = " The code was used before, or is older than an hour." * (refused.status == 404)
             return self._refuse(502, f"{refused}.{hint} Begin again at {self.address}/")
         except GitHubFailed as failed:

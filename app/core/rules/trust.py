@@ -5,7 +5,7 @@ A label proves nothing, `author_association` says who wrote a text, not who set 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 
@@ -69,6 +69,20 @@ def teams_to_ask(rules: TrustRules, sender: Sender) -> tuple[str, ...]:
     """Teams of which one membership is enough for a sender who is not trusted without. None for
     bots, which are in no team."""
     return () if sender.is_bot else rules.teams
+
+
+def listed_logins(rules: TrustRules) -> frozenset[str]:
+    """All logins that the rules name, people's and bots', in small letters."""
+    return frozenset(login.casefold() for login in (*rules.logins, *rules.bots))
+
+
+def without(rules: TrustRules, login: str) -> TrustRules:
+    """The rules as if they did not name that login: it has passed to somebody else."""
+
+    def others(logins: Sequence[str]) -> tuple[str, ...]:
+        return tuple(each for each in logins if each.casefold() != login.casefold())
+
+    return replace(rules, logins=others(rules.logins), bots=others(rules.bots))
 
 
 def _is_listed(sender: Sender, logins: Sequence[str]) -> bool:

@@ -1,13 +1,23 @@
 """Whom and what an agent may be started by: the sender, and the text that the sender has seen."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from app.core.agents.agent import Task
 from app.core.rules.plan import RepositoryPlan
-from app.core.rules.trust import Permission, Sender, TrustRules, may_ask, teams_to_ask, trusted
+from app.core.rules.trust import (
+    Permission,
+    Sender,
+    TrustRules,
+    listed_logins,
+    may_ask,
+    teams_to_ask,
+    trusted,
+    without,
+)
 from app.core.words.refusals import distrust_words
 from app.ports import Issue, Refused, Repository
 from app.services.configuration.plans import Plans
@@ -42,6 +52,8 @@ class Trusting:
         self._world = world
         self._plans = plans
         self._kept: dict[tuple[Repository, Sender, TrustRules], _Answer] = {}
+        self._listed_in: dict[str, Mapping[str, int | None]] = {}
+        """By repository."""
 
     async def is_trusted(self, repository: Repository, sender: Sender) -> bool:
         """Whether the sender may start, wake and steer. May raise `GitHubFailed`."""
@@ -55,21 +67,67 @@ class Trusting:
     async def distrust(self, repository: Repository, sender: Sender) -> str:
         """Why the sender may not; empty: they may. May raise `GitHubFailed`."""
         rules = await self._rules(repository)
+        listed = await self._listed(repository, rules)
         if not may_ask(rules, sender):
             return distrust_words(rules, sender, None)
         question, now = (repository, sender, rules), self._world.clock.now()
         known = self._kept.get(question)
         if known is not None and now - known.asked_at < KEPT_FOR:
             return known.distrust
-        permission = await self._world.github.permission(repository, sender.login)
-        is_trusted = trusted(rules, sender, permission) or await self._is_in_a_team(
-            repository, sender, rules
-        )
-        answer = "" if is_trusted else distrust_words(rules, sender, permission)
+        if await self._is_successor(repository, sender, listed):
+            rules = without(rules, sender.login)
+        answer = await self._distrust(repository, sender, rules)
         if len(self._kept) >= MOST_KEPT:
             self._kept.clear()
         self._kept[question] = _Answer(answer, now)
         return answer
+
+    async def _distrust(self, repository: Repository, sender: Sender, rules: TrustRules) -> str:
+        if not may_ask(rules, sender):
+            return distrust_words(rules, sender, None)
+        permission = await self._world.github.permission(repository, sender.login)
+        is_trusted = trusted(rules, sender, permission) or await self._is_in_a_team(
+            repository, sender, rules
+        )
+        return "" if is_trusted else distrust_words(rules, sender, permission)
+
+    async def _listed(self, repository: Repository, rules: TrustRules) -> Mapping[str, int | None]:
+        """Who had each login that the rules name when it was named. May raise `GitHubFailed`."""
+        logins, name = listed_logins(rules), repository.full_name
+        known = self._listed_in.get(name, {})
+        if known.keys() == logins:
+            return known
+        store, github = self._world.store, self._world.github
+        known = await store.listed_accounts(name)
+        if known.keys() != logins:
+            new = {
+                login: await github.account(repository, login) for login in logins - known.keys()
+            }
+            await store.list_accounts(name, logins, new)
+            known = await store.listed_accounts(name)
+        if len(self._listed_in) >= MOST_KEPT:
+            self._listed_in.clear()
+        self._listed_in[name] = known
+        return known
+
+    async def _is_successor(
+        self, repository: Repository, sender: Sender, listed: Mapping[str, int | None]
+    ) -> bool:
+        """Whether the sender has a listed login that was another's, or nobody's, when it was
+        listed: GitHub lets people give logins up. May raise `GitHubFailed`."""
+        login = sender.login.casefold()
+        if login not in listed:
+            return False
+        account = await self._world.github.account(repository, sender.login)
+        if account is not None and account == listed[login]:
+            return False
+        log.warning(
+            "trust: `%s` was another account's login, or nobody's, when it was listed, so the list"
+            " does not count for it. Take it out, and list it anew if you know who it is",
+            sender.login,
+            extra={"repository": repository.full_name},
+        )
+        return True
 
     async def _rules(self, repository: Repository) -> TrustRules:
         return ((await self._plans.of(repository)).plan or RepositoryPlan()).trust
