@@ -5,27 +5,64 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 
+import httpx
 import pytest
 
+from app.adapters.runtimes import claude, copilot
 from app.adapters.sandbox import ATTACKS, OUT, Bounds, agents_are, in_force, second_wall
+from app.cli.doctor.check import Check
+from app.cli.doctor.github import NOT_FOR_STRANGERS, strangers
+from app.scripted.script import Failure, Scripts
+from app.scripted.server import ScriptedServer
 from tests.contract.github_support import app_key
 from tests.support.github import GitHub, running_box
 from tests.support.sandbox import BUBBLEWRAP, path_without_bubblewrap
-from tests.support.waiting import MOST_SECONDS
+from tests.support.waiting import MOST_SECONDS, until
 
 pytestmark = pytest.mark.full
 
+MODEL_KEY = "not-to-be-shown-either"
 PROJECT = Path(__file__).parents[2]
+
+
+class Taken(BaseHTTPRequestHandler):
+    """Takes every delivery."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(202)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+
+@contextmanager
+def taking() -> Iterator[str]:
+    """The address of a webhook."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Taken) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}/webhook"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 @pytest.fixture(scope="module")
 def github(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GitHub]:
-    """Where the App is registered and installed."""
-    place, nowhere = tmp_path_factory.mktemp("github") / "box", "http://127.0.0.1:1/webhook"
-    with running_box(place, {"octo/demo": {"a.txt": "a"}}, {}, "s", nowhere) as box:
+    """Where the App is registered and installed, and what it tells is taken."""
+    place, people = tmp_path_factory.mktemp("github") / "box", {"maria": "write"}
+    files = {"octo/demo": {"a.txt": "a"}}
+    with taking() as webhook, running_box(place, files, people, "s", webhook) as box:
         yield box
         box.check_contract()
 
@@ -63,10 +100,28 @@ def known(github: GitHub) -> dict[str, str]:
     }
 
 
-def asked(variables: dict[str, str]) -> tuple[bool, dict[str, tuple[bool, str, str]]]:
+@pytest.fixture(scope="module")
+def model() -> Iterator[ScriptedServer]:
+    """An endpoint that answers whoever has the key."""
+    with ScriptedServer(Scripts(()), api_key=MODEL_KEY) as server:
+        yield server
+
+
+def answered_by(model: ScriptedServer) -> dict[str, str]:
+    """The settings of an operator who uses it."""
+    return {
+        "SQUADRON_MODEL": "openai:scripted",
+        "SQUADRON_MODEL_BASE_URL": f"{model.url}/v1",
+        "SQUADRON_MODEL_API_KEY": MODEL_KEY,
+    }
+
+
+def asked(
+    variables: dict[str, str], *options: str
+) -> tuple[bool, dict[str, tuple[bool, str, str]]]:
     """Whether all is well, and of each check whether it is, what it says and what mends it."""
     done = subprocess.run(
-        [sys.executable, "-m", "app.cli.main", "doctor", "--json"],
+        [sys.executable, "-m", "app.cli.main", "doctor", "--json", *options],
         env=variables, capture_output=True, text=True, timeout=MOST_SECONDS, check=False,
     )  # fmt: skip
     assert done.returncode in (0, 1) and not done.stderr, done.stderr
@@ -81,9 +136,10 @@ def asked(variables: dict[str, str]) -> tuple[bool, dict[str, tuple[bool, str, s
 
 @BUBBLEWRAP
 def test_an_installation_with_a_sandbox_that_holds_is_well(
-    tmp_path: Path, data_directory: Path, github: GitHub
+    tmp_path: Path, data_directory: Path, github: GitHub, model: ScriptedServer
 ) -> None:
     variables = environment(tmp_path, "sandbox: {egress: [pypi.org]}") | known(github)
+    variables |= answered_by(model)
     ok, checks = asked({**variables, "SQUADRON_DATA_DIR": str(data_directory)})
     assert ok, checks
     assert "data directory: place" not in checks
@@ -96,9 +152,9 @@ def test_an_installation_with_a_sandbox_that_holds_is_well(
 
 
 def test_without_a_sandbox_it_is_not_safe(
-    tmp_path: Path, data_directory: Path, github: GitHub
+    tmp_path: Path, data_directory: Path, github: GitHub, model: ScriptedServer
 ) -> None:
-    variables = environment(tmp_path) | known(github)
+    variables = environment(tmp_path) | known(github) | answered_by(model)
     ok, checks = asked({**variables, "SQUADRON_DATA_DIR": str(data_directory)})
     assert not ok
     assert [name for name, (ok, _, _) in checks.items() if not ok] == ["sandbox"]
@@ -140,13 +196,122 @@ def test_what_is_open_to_others_is_named_with_the_command_that_closes_it(tmp_pat
     assert checks["data directory"][2] == f"chmod 700 {tmp_path}/data"
 
 
-def test_a_model_that_is_not_set_is_told_and_is_no_fault(tmp_path: Path) -> None:
-    """Each role may name its own."""
-    variables = environment(tmp_path)
-    ok, words, _ = asked(variables)[1]["model"]
-    assert ok and "SQUADRON_MODEL is not set" in words
-    named = asked({**variables, "SQUADRON_MODEL": "openai:scripted"})[1]["model"]
-    assert named == (True, "openai:scripted", "")
+def test_a_model_is_asked_for_one_token(tmp_path: Path, model: ScriptedServer) -> None:
+    before = len(model.requests)
+    found = asked(environment(tmp_path) | answered_by(model))[1]["model"]
+    assert found == (True, "openai:scripted answers", "")
+    [request] = [*model.requests][before:]
+    assert 1 in (request.body.get("max_tokens"), request.body.get("max_completion_tokens"))
+    offline = asked(environment(tmp_path) | answered_by(model), "--offline")[1]
+    assert offline["model"] == (True, "openai:scripted, which was not asked (--offline)", "")
+    assert len(model.requests) == before + 1
+    assert not [name for name in offline if name.startswith("GitHub")]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"SQUADRON_MODEL": ""}, "SQUADRON_MODEL is not set"),
+        ({"SQUADRON_MODEL_API_KEY": "another"}, "HTTP status 401 (1 try): check the model's API"),
+        ({"SQUADRON_MODEL_BASE_URL": "http://127.0.0.1:1/v1"}, "cannot be reached or broke off"),
+        ({"SQUADRON_MODEL": "scripted"}, "provider"),
+    ],
+    ids=["none", "another key", "a dead endpoint", "no provider"],
+)
+def test_a_model_that_cannot_answer_is_told(
+    tmp_path: Path, model: ScriptedServer, wrong: dict[str, str], words: str
+) -> None:
+    ok, checks = asked(environment(tmp_path) | answered_by(model) | wrong)
+    found = [one for name, one in checks.items() if name in ("model", "settings") and not one[0]]
+    assert not ok and any(words in said for _, said, _ in found), checks
+    assert not any("another" in said for _, said, _ in checks.values())
+
+
+def test_a_provider_without_a_key_is_told(tmp_path: Path, model: ScriptedServer) -> None:
+    variables = environment(tmp_path) | answered_by(model)
+    del variables["SQUADRON_MODEL_BASE_URL"]
+    ok, words, fix = asked({**variables, "SQUADRON_MODEL_API_KEY": ""})[1]["model"]
+    assert not ok and "key" in words and "SQUADRON_MODEL_API_KEY" in fix
+
+
+def test_an_answer_that_fails_is_told_without_the_providers_words(
+    tmp_path: Path, model: ScriptedServer
+) -> None:
+    model.fail_next(Failure(404, '{"error": {"message": "not-to-be-shown"}}'))
+    ok, words, _ = asked(environment(tmp_path) | answered_by(model))[1]["model"]
+    assert not ok and "HTTP status 404 (1 try): check the model's name and base URL" in words
+
+
+@pytest.mark.parametrize(
+    ("operator", "ok", "words"),
+    [
+        ("pricing: {scripted: {input: 1, output: 2}}", True, "$1 in and $2 out per million"),
+        ("{}", True, "nobody knows what openai:scripted costs: its cost is not counted"),
+        ("ceilings: {max_cost_usd: 5}", False, "so its agents are stopped"),
+        ("on_unmeasurable: stop", False, "so its agents are stopped"),
+    ],
+)
+def test_whether_somebody_knows_the_price_is_told(
+    tmp_path: Path, model: ScriptedServer, operator: str, ok: bool, words: str
+) -> None:
+    variables = environment(tmp_path, operator) | answered_by(model)
+    found = asked(variables, "--offline")[1]["price"]
+    assert found[0] is ok and words in found[1] and ("pricing" in found[2]) is not ok
+
+
+def test_a_cli_that_is_another_version_is_told(tmp_path: Path) -> None:
+    if copilot.missing(Path("/bin/true")) is not None:
+        pytest.skip(f"{copilot.missing(Path('/bin/true'))}")
+    variables = environment(tmp_path) | {"SQUADRON_COPILOT_CLI": "/bin/true"}
+    ok, words, fix = asked(variables, "--offline")[1]["runtime copilot"]
+    assert not ok and "/bin/true says 'true" in words and copilot.CLI_VERSION in fix
+    cli = os.environ.get("SQUADRON_TEST_COPILOT_CLI")
+    if cli is not None:
+        found = asked({**variables, "SQUADRON_COPILOT_CLI": cli}, "--offline")[1]
+        assert found["runtime copilot"] == (True, f"{cli} is version {copilot.CLI_VERSION}", "")
+
+
+def test_the_cli_that_came_with_the_sdk_is_the_one_that_it_names(tmp_path: Path) -> None:
+    if claude.missing():
+        pytest.skip(claude.missing())
+    program, version = claude.bundled()
+    found = asked(environment(tmp_path), "--offline")[1]["runtime claude"]
+    assert found == (True, f"{program} is version {version}", "")
+
+
+def test_what_github_delivered_last_is_told_and_tried_again_on_demand(
+    tmp_path: Path, github: GitHub
+) -> None:
+    variables = environment(tmp_path) | known(github)
+    with github.trouble(kind="unreachable", event="issues.opened"):
+        github.does("maria", "POST", "/repos/octo/demo/issues", {"title": "Look"})
+        until(github.is_idle, "all is sent")
+    checks = asked(variables)[1]
+    ok, words, fix = checks["GitHub: deliveries"]
+    assert not ok and words.startswith("failed to connect to host: `issues` at ")
+    assert words.endswith("/webhook") and "doctor --ping" in fix
+    assert checks["strangers"][0] and checks["strangers"][1].endswith("is this machine alone")
+    tries = len(github.deliveries())
+    ok, words, _ = asked(variables, "--ping")[1]["GitHub: deliveries"]
+    assert ok and words.startswith("the last was taken: `issues` at ")
+    assert len(github.deliveries()) == tries + 1
+
+
+@pytest.mark.parametrize("path", NOT_FOR_STRANGERS)
+def test_what_strangers_can_read_at_the_public_address_is_told(
+    path: str,
+) -> None:
+    answers = {path: 200}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(answers.get(request.url.path, 404))
+
+    transport = httpx.MockTransport(answer)
+    found = strangers("https://squadron.example", transport)
+    said = f"{path} at https://squadron.example can be read by everybody"
+    assert found == Check("strangers", False, said, "let the proxy hand on /webhook alone")
+    answers[path] = 401
+    assert strangers("https://squadron.example", transport).ok
 
 
 def test_a_file_in_place_of_the_data_directory_is_told(tmp_path: Path) -> None:

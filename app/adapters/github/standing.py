@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from app.adapters.github.access import lacking, settings_page, words
 from app.adapters.github.call import Call
 from app.adapters.github.connection import Connection
+from app.adapters.github.delivered import Delivered, delivered_again, last_delivered
 from app.adapters.github.reading import dig, needed_list, needed_text, text
 from app.adapters.github.registration import APP_EVENTS, APP_PERMISSIONS
 from app.core.text.redact import Redactor
@@ -48,6 +49,8 @@ class KnownApp:
     unheard: Sequence[str]
     """Events that Squadron acts on and the App does not subscribe to."""
     installations: Sequence[Installation]
+    delivered: Delivered | None
+    """What GitHub tried to deliver last; None: nothing in the days that it remembers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +71,13 @@ async def standing(
     api_url: str,
     clock: Clock,
     transport: httpx.AsyncBaseTransport | None = None,
+    *,
+    pings: bool = False,
 ) -> Standing:
-    """Asks GitHub. Raises `RateLimited` and `Unreachable`, the latter also after
-    `MOST_SECONDS`."""
+    """Asks GitHub; `pings`: and lets it deliver the last delivery once more.
+
+    Raises `RateLimited` and `Unreachable`, the latter also after `MOST_SECONDS`.
+    """
     try:
         async with asyncio.timeout(MOST_SECONDS):
             ahead = await _ahead(api_url, clock, transport)
@@ -79,7 +86,7 @@ async def standing(
                 connection = Connection(app_id, [key], api_url, clock, transport, None, Redactor())
                 try:
                     found = (await connection.send(Call("GET", "/app"))).body
-                    app = app or await _known(found, connection)
+                    app = app or await _known(found, connection, pings=pings)
                 except Refused as refused:
                     refusals.append(str(refused))
                 else:
@@ -109,7 +116,7 @@ async def _ahead(
         raise Unreachable(f"{call}: the answer has no date; is this GitHub's API?") from None
 
 
-async def _known(app: object, connection: Connection) -> KnownApp:
+async def _known(app: object, connection: Connection, *, pings: bool) -> KnownApp:
     asked_for = lacking(APP_PERMISSIONS, app)
     installations = list[Installation]()
     async with aclosing(connection.pages(Call("GET", "/app/installations"))) as entries:
@@ -124,10 +131,14 @@ async def _known(app: object, connection: Connection) -> KnownApp:
                 )
             )
     heard = needed_list(app, "events")
+    delivered = await last_delivered(connection)
+    if pings and delivered is not None:
+        delivered = await delivered_again(connection, delivered) or delivered
     return KnownApp(
         needed_text(app, "html_url"),
         settings_page(app),
         words(asked_for),
         [event for event in APP_EVENTS if event not in heard],
         installations,
+        delivered,
     )

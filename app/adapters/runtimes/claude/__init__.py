@@ -7,6 +7,6 @@ Nothing here imports the SDK before the first session is opened: it is an extra.
 """
 
 from app.adapters.runtimes.claude.bounds import Bounds
-from app.adapters.runtimes.claude.runtime import ClaudeRuntime, missing
+from app.adapters.runtimes.claude.runtime import ClaudeRuntime, bundled, missing
 
-__all__ = ["Bounds", "ClaudeRuntime", "missing"]
+__all__ = ["Bounds", "ClaudeRuntime", "bundled", "missing"]

@@ -29,6 +29,16 @@ def missing() -> str:
     return ""
 
 
+def bundled() -> tuple[Path, str]:
+    """The CLI that came with the SDK, and which version that is. Raises `RuntimeMissing`."""
+    if words := missing():
+        raise RuntimeMissing(words)
+    import claude_agent_sdk
+    from claude_agent_sdk._cli_version import __cli_version__
+
+    return _cli_of(claude_agent_sdk.__file__), __cli_version__
+
+
 class ClaudeRuntime:
     """Runs sessions of Claude Code; a `Runtime` of the ports."""
 

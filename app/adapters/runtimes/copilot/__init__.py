@@ -7,7 +7,21 @@ GitHub's SDK before the first session is opened.
 """
 
 from app.adapters.runtimes.copilot.bounds import Bounds
-from app.adapters.runtimes.copilot.installed import CLI_VERSION, SDK_VERSION, missing
+from app.adapters.runtimes.copilot.installed import (
+    CLI_VERSION,
+    SDK_VERSION,
+    found,
+    missing,
+    unpacking,
+)
 from app.adapters.runtimes.copilot.runtime import CopilotRuntime
 
-__all__ = ["CLI_VERSION", "SDK_VERSION", "Bounds", "CopilotRuntime", "missing"]
+__all__ = [
+    "CLI_VERSION",
+    "SDK_VERSION",
+    "Bounds",
+    "CopilotRuntime",
+    "found",
+    "missing",
+    "unpacking",
+]

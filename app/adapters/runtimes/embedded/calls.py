@@ -28,6 +28,8 @@ from app.core.rules.outages import (
     provider_of,
 )
 
+MISSHAPEN = (UserError, OSError, ValueError, LookupError, TypeError, AttributeError)
+"""What the libraries raise for a body of the right type and the wrong shape."""
 _HINTS = {
     400: "the endpoint refused the request; is it the right model for this endpoint, and can its"
     " answers be as long as max_output_tokens_per_call?",
@@ -75,10 +77,10 @@ async def ask(
         except AgentRunError as error:
             wait = wait_seconds(error, retries, bounds)
             if wait is None:
-                raise _given_up(provider, error, _reason(model, error, retries + 1)) from error
-        # What the libraries raise for a body of the right type and the wrong shape.
-        except (UserError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-            reason = _reason(model, error, retries + 1)
+                reason = failure_words(model, error, retries + 1)
+                raise _given_up(provider, error, reason) from error
+        except MISSHAPEN as error:
+            reason = failure_words(model, error, retries + 1)
             raise NoAnswer(ProviderFailure(provider, reason)) from error
         await sleep(wait)
         retries += 1
@@ -116,7 +118,8 @@ def _asked_wait_seconds(error: AgentRunError) -> float | None:
     return error.retry_after if isinstance(error, ModelAPIError) else None
 
 
-def _reason(model: Model, error: Exception, tries: int) -> str:
+def failure_words(model: Model, error: Exception, tries: int) -> str:
+    """What is said of a request that failed `tries` times."""
     what = f"{model.model_name} at {host(model)}"
     times = "1 try" if tries == 1 else f"{tries} tries"
     if isinstance(error, ModelHTTPError):

@@ -1,0 +1,14 @@
+"""What a check finds."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question and its answer. EXAMPLES, `squadron doctor --json`."""
+
+    name: str
+    ok: bool
+    message: str
+    fix: str = ""
+    """What to do about it; empty when nothing has to be done."""
