@@ -54,6 +54,7 @@ from app.adapters.sandbox import (
     SandboxedProcesses,
     broken_door,
     broken_walls,
+    search_path,
 )
 from app.adapters.shell import parse
 from app.adapters.store.database import make_engine, migrate
@@ -488,7 +489,7 @@ def _world(
         default_model=settings.model,
         worker=engine.worker,
         agents_directory=partial(agent_directory, settings.data_dir),
-        path=os.environ.get("PATH", os.defpath),
+        path=search_path(operator.sandbox.mounts),
     )
 
 

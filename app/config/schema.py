@@ -229,8 +229,9 @@ class Sandbox(Strict):
     """Hosts that setup commands may reach, by HTTP and HTTPS; `*.example.org` is all below
     `example.org`."""
     mounts: Several[MountPath] = ()
-    """Paths of the machine that agents may read, tools and caches for example; none below `/tmp`
-    and `/agent`, in whose place each sandbox has its agent's own files."""
+    """Paths of the machine that agents may read, tools and caches for example. A `bin` in one
+    stands first in the `PATH` of agents. None below `/tmp` and `/agent`, in whose place each
+    sandbox has its agent's own files."""
 
 
 class OperatorFile(Strict):

@@ -68,10 +68,12 @@ class Checkout:
     pulled: str = ""
     """What others have pushed to the branch since, for the agent. Untrusted text."""
     dependencies: str = ""
-    """Of a fresh one: the digest of the lock files and manifests that git tracks; empty where there
-    are none, and of a pull request that is looked at."""
+    """Of a fresh one: the digest of the lock files and manifests of `base_sha`; empty where there
+    are none."""
     is_unchanged: bool = False
-    """Of a fresh one: whether it holds what the default branch holds, and nobody's work."""
+    """Of a fresh one: whether it holds what `base_sha` holds, and nobody's work."""
+    changes_dependencies: bool = False
+    """Of a fresh one: whether it holds other lock files and manifests than `base_sha`."""
 
 
 class Workspace(Protocol):
@@ -84,7 +86,8 @@ class Workspace(Protocol):
         """Make or reopen the agent's clone and make sure its branch exists on GitHub.
 
         An existing clone is kept as the agent left it; what others pushed to the branch is merged
-        into it. Raises `WorkspaceFailed`.
+        into it. Beside a fresh one nothing is left of an earlier one's home and temporary files:
+        what prepares it may have a way out. Raises `WorkspaceFailed`.
         """
         ...
 

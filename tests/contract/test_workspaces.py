@@ -345,10 +345,25 @@ async def test_a_clone_is_removed_once_all_of_it_is_on_github(place: Place) -> N
     await place.workspace.keep(ORDER, "Keep the work")
     assert await place.workspace.remove(ORDER.agent)
     assert not made.directory.exists()
+    for beside in ("home", "tmp"):
+        made.directory.with_name(beside).mkdir(exist_ok=True)
+        made.directory.with_name(beside).joinpath("trap").touch()
     again = await place.workspace.prepare(ORDER)
-    assert (again.is_fresh, again.is_unchanged) == (True, False)
+    assert (again.is_fresh, again.is_unchanged, again.changes_dependencies) == (True, False, False)
+    left = [*made.directory.parent.glob("*/trap")]
+    assert not left, "a setup with a way out finds nothing that an agent has left"
     await place.workspace.discard(ORDER.agent)
     assert not again.directory.exists()
+
+
+@pytest.mark.parametrize("path", ["package.json", "app.py"])
+async def test_whether_a_branch_changes_what_its_code_depends_on_is_told(
+    place: Place, path: str
+) -> None:
+    await place.pushes(BRANCH, path, "{}\n")
+    made = await place.workspace.prepare(ORDER)
+    assert made.is_unchanged is False
+    assert made.changes_dependencies is (path == "package.json")
 
 
 async def test_a_pull_request_is_looked_at_and_nothing_is_pushed(place: Place) -> None:

@@ -359,6 +359,15 @@ def test_whose_setup_was_taken_is_told() -> None:
     assert said in told(life)
 
 
+def test_dependencies_that_were_not_installed_are_told() -> None:
+    said = "dependencies that its branch adds or changes were not installed"
+    life = begun(Limits())
+    life.happens(SetUp(at=life.now))
+    assert said not in " ".join(told(life))
+    life.happens(SetUp(at=life.now, lacks_dependencies=True))
+    assert said in " ".join(told(life))
+
+
 # --- decisions --------------------------------------------------------------------------------
 
 

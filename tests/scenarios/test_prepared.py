@@ -72,9 +72,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         roles = {
             "docs": {"setup": [f"{lost} || true", f"{fetch} > .git/fetched"]},
             "lost": {"setup": [lost]},
+            "installs": {"setup": ["sh install.sh"]},
             "changed": {"setup": ["echo 'echo theirs >> .git/prepared' > .squadron/setup.sh"]},
         }
-        scripts = {".squadron/setup.sh": SCRIPT}
+        scripts = {
+            ".squadron/setup.sh": SCRIPT,
+            "install.sh": f"{fetch}; echo ours > installed\n",
+            "package.json": "{}\n",
+        }
         walls = {"mode": "required", "egress": ["packages.test"]}
         with squad(
             directory,
@@ -95,13 +100,17 @@ def explained(world: World, agent: object) -> str:
 
 def test_a_setup_reaches_what_is_listed_and_the_agent_nothing(world: World) -> None:
     team, other = world.team, f"other.test:{world.port}"
-    steps = [runs("cat .git/fetched .git/prepared"), runs(FETCH.format(world.url("packages.test")))]
+    steps = [
+        runs("cat .git/fetched .git/prepared; echo found in $PATH"),
+        runs(FETCH.format(world.url("packages.test"))),
+    ]
     task = team.give("docs", "Look", *steps, completes("Nothing to do."))
     agent = team.until(task, State.COMPLETED)
     told = json_text(team.prompts(task)[-1])
     assert "a package" in told, "what the setup has fetched is there"
     assert ".squadron/setup.sh after a package" in told, "the script runs after the commands"
     assert "unnoticed" not in told
+    assert "found in /usr/local/sbin:" in told, "the service's own PATH plays no part"
     assert "urlopen error" in told, "an agent's own command has no network"
     assert Packages.asked == [f"packages.test:{world.port}/package"]
     [refused] = [each for each in team.registry.log(agent.id) if isinstance(each, HostRefused)]
@@ -134,6 +143,44 @@ def test_the_script_is_the_default_branchs_whatever_the_clone_holds(world: World
     team.until(task, State.COMPLETED)
     told = json_text(team.prompts(task)[-1])
     assert ".squadron/setup.sh after" in told and "theirs" not in told
+
+
+def proposes(world: World, branch: str, **files: str) -> str:
+    """Somebody pushes a branch whose setup would tell a host what it finds; its name."""
+    clone = world.team.github.clone("octo/demo")
+    git("switch", "--quiet", "--force-create", branch, "origin/main", cwd=clone)
+    tells = FETCH.format(world.url("packages.test").replace("package", "stolen"))
+    written = {"install.sh": f"{tells}; echo theirs > installed\n", **files}
+    for path, text in written.items():
+        (clone / path).write_text(text)
+    git("add", "--all", cwd=clone)
+    git("commit", "--quiet", "--message", "Install otherwise", cwd=clone)
+    git("push", "--quiet", "--force", "origin", f"HEAD:refs/heads/{branch}", cwd=clone)
+    return branch
+
+
+SEES = runs("cat installed install.sh; git status --branch --porcelain")
+LACKS = "dependencies that its branch adds or changes were not installed"
+
+
+@pytest.mark.parametrize("manifest", ["{}", '{"dependencies": {"left-pad": "1"}}'])
+def test_a_setup_works_on_the_default_branch_alone_whatever_the_agents_branch_holds(
+    world: World, manifest: str
+) -> None:
+    team = world.team
+    task = team.issue("Go on", SEES, completes("Nothing more.")).by("installs")
+    files = {"package.json": f"{manifest}\n"}
+    branch = proposes(world, f"squadron/installs/issue-{task.number}", **files)
+    Packages.asked.clear()
+    team.label(task, "squadron:installs")
+    agent = team.until_handed_over(task)
+    assert Packages.asked == [f"packages.test:{world.port}/package"]
+    told = json_text(team.prompts(task)[-1])
+    assert "ours" in told and "theirs > installed" in told, "the work is there"
+    assert f"## {branch}" in told and "?? installed" in told
+    is_other = manifest != "{}"
+    assert (LACKS in explained(world, agent.id)) is is_other
+    assert ("dependencies that your branch adds or changes are not installed" in told) is is_other
 
 
 def test_who_reviews_runs_no_script() -> None:

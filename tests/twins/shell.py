@@ -101,7 +101,9 @@ class TwinShell(Processes):
             case ["commit", "--message", message]:
                 clone.commit(message, *who)
             case ["checkout", "--force", "--detach", sha]:
-                clone.go_to(sha)
+                clone.detach(sha)
+            case ["checkout", "--force", _]:
+                clone.go_back()
             case ["merge", branch] | ["merge", "-m", _, branch]:
                 clone.merge(branch.removeprefix("origin/"), *who)
             case _:

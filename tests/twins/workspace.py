@@ -20,6 +20,9 @@ from tests.twins import tidying
 from tests.twins.git import Files, MemoryGit
 from tests.twins.lives import check_alive, outside
 
+DEPENDENCIES = ("pyproject.toml", "package.json", "requirements.txt")
+"""What says in stories what code depends on."""
+
 
 @dataclass
 class Clone:
@@ -35,6 +38,8 @@ class Clone:
     """What GitHub was seen to have."""
     made: Files = field(default_factory=dict)
     """What the setup left untracked."""
+    left: str = ""
+    """Its branch's newest commit, while something else is checked out."""
     told: str = ""
     """The commit of others of which the agent knows that it conflicts with its own."""
 
@@ -66,6 +71,16 @@ class Clone:
         files = self.work()
         if merged or files != dict(self.git.files(self.head)):
             self.head = self.git.make(files, [self.head, *merged], message, name, email)
+
+    def go_back(self) -> None:
+        """Check the branch out again."""
+        self.go_to(self.left)
+        self.left = ""
+
+    def detach(self, sha: str) -> None:
+        """Check a commit out, and no branch."""
+        self.left = self.left or self.head
+        self.go_to(sha)
 
     def go_to(self, sha: str) -> None:
         """Check a commit out; what is not tracked stays."""
@@ -137,9 +152,22 @@ class TwinWorkspace:
             return Checkout(clone.directory, clone.base, head, is_fresh=False, pulled=pulled)
         if base == EMPTY_TREE:
             raise WorkspaceFailed(f"{default[:12]} and {head[:12]} share no history.")
+        return self._fresh(git, order, base, head)
+
+    def _fresh(self, git: MemoryGit, order: CheckoutOrder, base: str, head: str) -> Checkout:
         clone = self._clones[order.agent] = self._made(git, order, base, head)
-        is_unchanged = dict(git.files(base)) == dict(git.files(head))
-        return Checkout(clone.directory, base, head, is_fresh=True, is_unchanged=is_unchanged)
+        for beside in ("home", "tmp"):
+            shutil.rmtree(clone.directory.with_name(beside), ignore_errors=True)
+        before, after = dict(git.files(base)), dict(git.files(head))
+        changed = {path for path in {*before, *after} if before.get(path) != after.get(path)}
+        return Checkout(
+            clone.directory,
+            base,
+            head,
+            is_fresh=True,
+            is_unchanged=not changed,
+            changes_dependencies=any(Path(path).name in DEPENDENCIES for path in changed),
+        )
 
     async def note_setup(self, agent: str) -> None:
         self._asked(f"note_setup {agent}")
@@ -295,14 +323,13 @@ class TwinWorkspace:
     async def _pull_request(
         self, git: MemoryGit, order: CheckoutOrder, number: int, default: str
     ) -> Checkout:
-        clone, is_fresh = self._clones.get(order.agent), order.agent not in self._clones
-        if clone is None:
-            head = await git.resolve(f"pull/{number}/head")
-            if head is None:
-                raise WorkspaceFailed(f"#{number} has no head.")
-            clone = self._made(git, order, git.parted(default, head), head)
-            self._clones[order.agent] = clone
-        return Checkout(clone.directory, clone.base, clone.head, is_fresh=is_fresh)
+        clone = self._clones.get(order.agent)
+        if clone is not None:
+            return Checkout(clone.directory, clone.base, clone.head, is_fresh=False)
+        head = await git.resolve(f"pull/{number}/head")
+        if head is None:
+            raise WorkspaceFailed(f"#{number} has no head.")
+        return self._fresh(git, order, git.parted(default, head), head)
 
     def _pull(self, clone: Clone, order: CheckoutOrder, there: str) -> str:
         """Bring what others pushed into the clone; what is new, for the agent."""

@@ -8,6 +8,7 @@ from app.adapters.sandbox.doortrial import OUT, broken_door
 from app.adapters.sandbox.landlock import described as second_wall
 from app.adapters.sandbox.preparing import OpenedPreparation, PlainPreparation
 from app.adapters.sandbox.setups import ArchivedSetups, NoSetups
+from app.adapters.sandbox.system import search_path
 from app.adapters.sandbox.user import described as agents_are
 from app.adapters.sandbox.wayout import Egress
 
@@ -41,5 +42,6 @@ __all__ = [
     "broken_walls",
     "in_force",
     "sandboxed_argv",
+    "search_path",
     "second_wall",
 ]

@@ -1,6 +1,8 @@
 """What a sandbox needs of this machine: bubblewrap, and the system's directories as they are."""
 
+import os
 import shutil
+from collections.abc import Iterable
 from errno import ENOENT
 from pathlib import Path
 from typing import Final
@@ -8,6 +10,16 @@ from typing import Final
 PROGRAM: Final = "bwrap"
 SYSTEM_DIRECTORIES: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 """Of the root directory; links into /usr on most machines."""
+
+PROGRAMS_IN: Final = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
+
+
+def search_path(mounts: Iterable[Path]) -> str:
+    """The `PATH` of agents: first the programs of what the operator mounts, then the system's. It
+    is built up, so that how the service was started decides nothing: its own `PATH` often begins
+    with its virtual environment, in which agents have no business."""
+    places = (mount if mount.name in ("bin", "sbin") else mount / "bin" for mount in mounts)
+    return os.pathsep.join((*(str(place) for place in places if place.is_dir()), *PROGRAMS_IN))
 
 
 def program() -> str:

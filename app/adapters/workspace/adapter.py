@@ -90,13 +90,7 @@ class GitWorkspace:
             head_sha, base_sha = await self._branch(order, place, mirror)
             is_fresh = not place.has_workspace()
             if is_fresh:
-                git, directory = self._git, mirror.directory
-                files = await dependencies(git, directory, head_sha)
-                is_unchanged = await have_equal_content(git, directory, base_sha, head_sha)
-                await make_clone(git, mirror, place, order, base_sha, head_sha)
-                return Checkout(
-                    place.workspace, base_sha, head_sha, is_fresh, "", files, is_unchanged
-                )
+                return await self._fresh(order, place, mirror, base_sha, head_sha)
             handover = Handover(self._git, place)
             await catch_up(handover, self._agents_processes, order)
             pulled = await pull(handover, self._agents_processes, order, head_sha)
@@ -121,8 +115,29 @@ class GitWorkspace:
                 )
             head = await mirror.fetch_pull_request(number)
             base = await merge_base(self._git, mirror.directory, default, head)
-            await make_clone(self._git, mirror, place, order, base, head)
-        return Checkout(place.workspace, base, head, is_fresh=True)
+            return await self._fresh(order, place, mirror, base, head)
+
+    async def _fresh(
+        self, order: CheckoutOrder, place: Place, mirror: Mirror, base: str, head: str
+    ) -> Checkout:
+        """A new clone, in which and beside which nobody has worked."""
+        git, directory = self._git, mirror.directory
+        files = await dependencies(git, directory, base)
+        is_unchanged = await have_equal_content(git, directory, base, head)
+        is_changed = not is_unchanged and await dependencies(git, directory, head) != files
+        for left in (place.home, place.temporary):
+            if left.exists():
+                await asyncio.to_thread(delete_tree, left)
+        await make_clone(git, mirror, place, order, base, head)
+        return Checkout(
+            place.workspace,
+            base,
+            head,
+            is_fresh=True,
+            dependencies=files,
+            is_unchanged=is_unchanged,
+            changes_dependencies=is_changed,
+        )
 
     async def note_setup(self, agent: str) -> None:
         """What its setup has made is no work of the agent."""

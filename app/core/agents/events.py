@@ -142,6 +142,9 @@ class SetUp:
     at: datetime
     made_at: datetime | None = None
     """When another agent's setup ran, whose result was taken; None: it ran for this one."""
+    lacks_dependencies: bool = False
+    """Whether the agent's branch depends on something else than the default branch, for which alone
+    it ran."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -268,6 +268,15 @@ def pulled_prompt(pulled: str) -> str:
     return fenced(pulled, "Commits of others on your branch", visible.plain)
 
 
+def lacking_prompt() -> str:
+    """After a setup that has left dependencies out; tests may fail for that alone."""
+    return (
+        "The workspace was set up as the default branch wants it: dependencies that your branch"
+        " adds or changes are not installed. What fails for that reason alone is no mistake of the"
+        " work; say that it could not be tried."
+    )
+
+
 def resume_prompt(uses: Iterable[LimitUse]) -> str:
     """After the process died in the middle of a segment."""
     return (

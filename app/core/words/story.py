@@ -129,6 +129,11 @@ class _Story:
         for event in self._log:
             if isinstance(event, SetUp) and event.made_at is not None:
                 yield f"Its setup was taken from the one that ran at {_full(event.made_at)}."
+            if isinstance(event, SetUp) and event.lacks_dependencies:
+                yield (
+                    "Its setup worked on the default branch alone: dependencies that its branch"
+                    " adds or changes were not installed."
+                )
         for event in self._log:
             if isinstance(event, Verified):
                 yield f"{_verified_words(event)} ({self._clock(event.at)})."

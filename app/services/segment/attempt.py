@@ -16,6 +16,7 @@ from app.core.agents.events import (
     Known,
     ModelCalled,
     SentBack,
+    SetUp,
     Verified,
     Woken,
 )
@@ -115,6 +116,8 @@ class Segment:
         self._proposals: Proposals | None = None
         self._children: Children | None = None
         self._pulled = ""
+        setups = (event for event in reversed(history) if isinstance(event, SetUp))
+        self._last_setup = next(setups, None)
         self._listening = Listening(world, agent, gate, history)
         gate.listens(self._listening.for_a_tool)
         self._have_answered = set[str]()
@@ -171,13 +174,15 @@ class Segment:
         news = "\n\n".join(filter(None, (pulled, await self.listen(), later, waiting)))
         if (pulled or later) and session.is_resumed:
             return news
+        is_behind = self._last_setup is not None and self._last_setup.lacks_dependencies
+        lacks = prompts.lacking_prompt() if is_behind else ""
         if self._under_review is not None:
             start = await _aside(prompts.review_prompt, agent, self._under_review, uses)
         elif self._proposals is not None:
             start = await _aside(prompts.triage_prompt, agent, self._proposals.issues, uses)
         else:
             start = await _aside(prompts.start_prompt, agent, uses)
-        return "\n\n".join(filter(None, (start, news)))
+        return "\n\n".join(filter(None, (start, lacks, news)))
 
     async def listen(self) -> str:
         """What people have written to the agent, and the model has not answered."""
@@ -226,7 +231,7 @@ class Segment:
 
     async def _set_up(self, order: CheckoutOrder, checkout: Checkout) -> str:
         """The problem in words, empty if all went well."""
-        world, agent, record = self._world, self._agent, self._gate.record
+        world, agent = self._world, self._agent
         if is_ready(world, agent, checkout):
             return ""
 
@@ -235,12 +240,14 @@ class Segment:
             return await self._prepare(order)
 
         seen = environment(world, agent, order)
-        made = await made_ready(SettingUp(world, agent, checkout, seen, record), anew)
+        setting_up = SettingUp(world, agent, checkout, seen, self._gate.record)
+        made = await made_ready(setting_up, anew)
         if isinstance(made, SetupFailed):
             return made.why
         if made is not None:
             await self._note_setup()
-            await record([made])
+            await self._gate.record([made])
+            self._last_setup = made
         note_ready(world, agent)
         return ""
 

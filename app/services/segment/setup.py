@@ -1,12 +1,16 @@
 """What makes a clone ready to be worked in, before the agent's first turn, or to be judged in,
-after its last: `setup:` of its role, then `.squadron/setup.sh`. Both are the default branch's,
-whatever the clone holds."""
+after its last: `setup:` of its role, then `.squadron/setup.sh`.
+
+Both are the default branch's, and so is what they work on, whatever the clone holds: they may reach
+hosts, and a `preinstall` script of an agent's would reach them, too.
+"""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 from app.core.agents.agent import Agent
@@ -60,8 +64,8 @@ class SettingUp:
     """Tells the agent's log."""
 
     async def run(self, *, takes_kept: bool = True) -> SetUp | SetupFailed | None:
-        """Run what the agent's assignment says, or take what an equal setup has left; None: there
-        is nothing to run.
+        """Run what the agent's assignment says, or take what an equal setup has left, where the
+        work left the default branch; then go on to the work. None: there is nothing to run.
 
         Hosts that it may not reach are told in the agent's log. Raises `KeptSetupFailed`: the
         clone is to be made anew; `OSError`, `Superseded`, `StoreUnavailable`.
@@ -69,14 +73,34 @@ class SettingUp:
         commands = [*_commands(self.agent)]
         if not commands:
             return None
+        if problem := await self._go(f"--detach {self.checkout.base_sha}"):
+            return SetupFailed(problem)
         made_at = await self._taken() if takes_kept else None
         if made_at is None and (problem := await self._made(commands)):
             return SetupFailed(problem)
-        return SetUp(at=self.world.clock.now(), made_at=made_at)
+        if problem := await self._go(quote(self.agent.branch)):
+            return SetupFailed(problem)
+        lacks = self.checkout.changes_dependencies
+        return SetUp(at=self.world.clock.now(), made_at=made_at, lacks_dependencies=lacks)
+
+    async def _go(self, where: str) -> str:
+        """Check something else out, where the clone holds somebody's work; what keeps git from it,
+        in words. Behind the walls, and with no way out: a setup may have left hooks."""
+        if self.checkout.is_unchanged:
+            return ""
+        ended = await self.world.processes.run(
+            checkout_in_shell(where),
+            cwd=self.checkout.directory,
+            environment=self.environment,
+            timeout_seconds=SETUP_SECONDS,
+        )
+        if ended.exit_code == 0:
+            return ""
+        return f"`git checkout {where}` {_failed_words(ended, self.world.redact)}"
 
     async def _made(self, commands: Sequence[tuple[str, Sequence[str]]]) -> str:
-        """Run all commands, and keep what they leave where it is nobody's work but theirs."""
-        what_to_keep = self._kept if self.checkout.is_unchanged else None
+        """Run all commands, and keep what they leave."""
+        what_to_keep = self._kept
         begun = "" if what_to_keep is None else await self.world.setups.begin(what_to_keep)
         for what, argv in commands:
             prepared = await self.world.preparation.run(
@@ -175,6 +199,11 @@ def _commands(agent: Agent) -> Iterator[tuple[str, Sequence[str]]]:
 def in_shell(command: str) -> Sequence[str]:
     """The arguments that run a command of a configuration."""
     return ["bash", "-o", "pipefail", "-c", command]
+
+
+def checkout_in_shell(where: str) -> Sequence[str]:
+    """The arguments that check something else out; tracked files become what it holds."""
+    return in_shell(f"git checkout --quiet --force {where}")
 
 
 def script_in_shell(script: str, path: str) -> Sequence[str]:

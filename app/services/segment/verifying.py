@@ -36,6 +36,7 @@ from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.setup import (
     SettingUp,
     SetupFailed,
+    checkout_in_shell,
     in_shell,
     made_ready,
     script_in_shell,
@@ -144,8 +145,7 @@ class Verifying:
 
     async def _go_to(self, room: "_Room", sha: str) -> None:
         """Behind the walls: a setup may have left hooks."""
-        command = f"git checkout --quiet --force --detach {sha}"
-        ended = await self._command(["bash", "-c", command], room, VERIFY_SECONDS)
+        ended = await self._command(checkout_in_shell(f"--detach {sha}"), room, VERIFY_SECONDS)
         if ended.exit_code != 0:
             raise _NotReady(f"git does not check {sha[:12]} out: {ended.output.strip()[-500:]}")
 

@@ -48,6 +48,12 @@ def unpacking(cache: Path) -> dict[str, str]:
     }
 
 
+def with_node(path: str) -> str:
+    """A `PATH` that has what runs the CLI's scripts, wherever the service's own `PATH` has it."""
+    node = None if shutil.which("node", path=path) else shutil.which("node")
+    return path if node is None else f"{path}{os.pathsep}{Path(node).parent}"
+
+
 def files(program: Path, path: str) -> tuple[Path, ...]:
     """What the CLI is made of besides what it unpacks, outside of /usr: npm's packages, where
     `program` is one of them, and what runs its scripts, by the `PATH`."""

@@ -4,13 +4,14 @@ Each option is a default of the SDK's `mode="empty"`; said here, so that a chang
 changes nothing. Facts, agent-runtimes, section 3.
 """
 
+import os
 import shutil
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from app.adapters.runtimes.copilot.installed import unpacking
+from app.adapters.runtimes.copilot.installed import unpacking, with_node
 from app.adapters.runtimes.copilot.relay import HOST, KEY
 from app.adapters.runtimes.copilot.translating import cli_tools
 from app.ports import ModelUnusable, SessionOrder
@@ -96,6 +97,7 @@ def environment(order: SessionOrder, cache: Path) -> dict[str, str]:
     return {
         **unpacking(cache),
         **order.environment,
+        "PATH": with_node(order.environment.get("PATH", os.defpath)),
         SESSION_VARIABLE: marker(order),
     }
 

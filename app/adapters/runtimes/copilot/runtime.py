@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.adapters.runtimes.copilot.bounds import Bounds
-from app.adapters.runtimes.copilot.installed import found, unpacking
+from app.adapters.runtimes.copilot.installed import found, unpacking, with_node
 from app.adapters.runtimes.door import OpenDoor
 from app.ports import Gate, Processes, SessionOrder, Walls
 
@@ -70,7 +70,10 @@ class CopilotRuntime:
             ended = await self._processes.run(
                 [str(program), "--version"],
                 cwd=self._cache,
-                environment={**unpacking(self._cache), "PATH": given.get("PATH", os.defpath)},
+                environment={
+                    **unpacking(self._cache),
+                    "PATH": with_node(given.get("PATH", os.defpath)),
+                },
                 timeout_seconds=seconds,
             )
             if ended.exit_code != 0:

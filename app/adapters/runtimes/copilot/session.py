@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import os
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import replace
@@ -110,7 +109,7 @@ class CopilotSession:
         for directory in (writable := (base_directory(order), outputs(order))):
             directory.mkdir(parents=True, exist_ok=True)
         servers = await asyncio.to_thread(without_servers, order)
-        readable = (*files(program, given.get("PATH", os.defpath)), cache, servers)
+        readable = (*files(program, given["PATH"]), cache, servers)
         stay = Stay(order.workspace, given, readable=readable, writable=writable)
         entered = await self._open.enter_async_context(self._walls.around(stay))
         self._cli = Cli([*entered.before, str(program)], given, self._processes, bounds)
