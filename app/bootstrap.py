@@ -52,6 +52,7 @@ from app.adapters.sandbox import (
     OpenedPreparation,
     PlainPreparation,
     SandboxedProcesses,
+    UnwalledProcesses,
     broken_door,
     broken_walls,
     search_path,
@@ -333,9 +334,8 @@ def _machine(
 ) -> "Machine":
     """What runs agents' processes, as the operator wants it; that the walls hold is tried, each
     time. Raises `CannotServe`."""
-    plain = Machine(processes, processes, NoWalls(), PlainPreparation(processes), NoSetups())
     if rules.mode == "off":
-        return plain
+        return _without_sandbox(processes, adapters)
     place = settings.data_dir / "sandbox"
     broken = sandbox_trial(processes, rules, place)
     if not broken:
@@ -357,7 +357,14 @@ def _machine(
             f" does not hold: {found}. `squadron doctor` says more. {ALLOW_SANDBOX}"
         )
     log.warning("agents run without a sandbox (sandbox: best_effort): %s", found)
-    return plain
+    return _without_sandbox(processes, adapters)
+
+
+def _without_sandbox(processes: Processes, adapters: Adapters) -> "Machine":
+    if adapters.processes is not None:  # of another machine, which ends them itself
+        return Machine(processes, processes, NoWalls(), PlainPreparation(processes), NoSetups())
+    agents = UnwalledProcesses(processes, adapters.bounds or Bounds())
+    return Machine(processes, agents, agents, PlainPreparation(agents), NoSetups())
 
 
 def sandbox_trial(processes: Processes, rules: SandboxRules, place: Path) -> Sequence[Broken]:

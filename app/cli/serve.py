@@ -14,6 +14,7 @@ import uvicorn
 
 from app.adapters.engine import AlreadyRunning
 from app.adapters.logs import log_to_stderr
+from app.adapters.secrecy import keep_to_itself
 from app.bootstrap import Adapters, CannotServe, Service, build
 from app.cli.failing import fail
 from app.cli.listening import CannotListen, address_of, taken
@@ -54,6 +55,7 @@ def serve(
 
 def serve_with(adapters: Adapters, host: str, port: int, *, runs_agents: bool = True) -> None:
     """Serve until a signal ends it; `adapters` take the place of parts of the world."""
+    keep_to_itself()
     redact = Redactor()
     log_to_stderr(redact)
     sys.setswitchinterval(GIVE_WAY_SECONDS)
@@ -78,6 +80,7 @@ def worker() -> None:
 
 def work_with(adapters: Adapters) -> None:
     """Work until a signal ends it; `adapters` take the place of parts of the world."""
+    keep_to_itself()
     redact = Redactor()
     log_to_stderr(redact)
     service = _built(redact, adapters, runs_agents=True)

@@ -316,7 +316,7 @@ async def test_the_trial_at_the_start_sees_a_door_that_does_not_hold(
         [broken] = await broken_door(sound, tmp_path / "trial")
     assert broken == Broken(OUT, "it can be done from inside the sandbox")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("app.adapters.sandbox.preparing._interpreter", lambda: Path("/nowhere"))
+        patch.setattr("app.adapters.sandbox.preparing.interpreter", lambda: Path("/nowhere"))
         [broken] = await broken_door(sound, tmp_path / "trial")
     assert broken.why.startswith("the way out for setup commands does not open: ")
     assert list((tmp_path / "trial").iterdir()) == []

@@ -11,7 +11,6 @@ from app.adapters.runtimes.copilot import Bounds as CopilotBounds
 from app.adapters.runtimes.copilot import CopilotRuntime
 from app.adapters.runtimes.embedded import Bounds as EmbeddedBounds
 from app.adapters.runtimes.embedded import EmbeddedRuntime, ModelAccess, models_of
-from app.adapters.sandbox import SandboxedProcesses
 from app.core.rules.plan import RuntimeName
 from app.ports import Runtime, Session
 from app.scripted.script import Call
@@ -30,10 +29,8 @@ class EmbeddedBench(Bench):
     bounds = EmbeddedBounds(gate_seconds=2.0, first_retry_seconds=0.01)
 
     def runtime(self) -> Runtime:
-        walls = self.walls()
-        processes = walls if isinstance(walls, SandboxedProcesses) else ProcessGroups()
         access = ModelAccess(self.upstream.api_key, self.upstream.base_url)
-        return EmbeddedRuntime(processes, models_of(access), self.bounds)
+        return EmbeddedRuntime(self.walls(), models_of(access), self.bounds)
 
     def shell(self, command: str) -> Call:
         return Call("bash", {"command": command})

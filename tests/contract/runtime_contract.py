@@ -21,10 +21,10 @@ from app.adapters.modelproxy import Bounds as DoorBounds
 from app.adapters.modelproxy import ModelProxy, Upstream
 from app.adapters.modelproxy.doors import SOCKET
 from app.adapters.modelproxy.wires import Provider
-from app.adapters.processes import NoWalls, ProcessGroups
+from app.adapters.processes import ProcessGroups
 from app.adapters.runtimes.door import ModelDoor
 from app.adapters.sandbox import Bounds as SandboxBounds
-from app.adapters.sandbox import SandboxedProcesses
+from app.adapters.sandbox import SandboxedProcesses, UnwalledProcesses
 from app.core.agents.events import ToolKind
 from app.core.breaker.verdict import Answer as Said
 from app.core.breaker.verdict import Verdict
@@ -44,7 +44,6 @@ from app.ports import (
     ToolCall,
     ToolResult,
     TurnEnd,
-    Walls,
 )
 from app.scripted.script import Answer, Call, Conversation, Failure, Scripts, Speaker, calls, text
 from app.scripted.server import ScriptedServer
@@ -93,9 +92,9 @@ class Bench(ABC):
     def runtime(self) -> Runtime:
         """One with small bounds of its own, which asks `self.door`."""
 
-    def walls(self) -> Walls:
+    def walls(self) -> SandboxedProcesses | UnwalledProcesses:
         if not self.is_walled:
-            return NoWalls()
+            return UnwalledProcesses(ProcessGroups(), self.sandbox_bounds)
         accounts = self.directory / "accounts"
         return SandboxedProcesses(ProcessGroups(), accounts, (), self.sandbox_bounds)
 

@@ -2,6 +2,8 @@
 is special about version 2 is tried on a controller that its tree has."""
 
 import os
+import select
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,6 +108,42 @@ def test_what_is_in_force_is_said() -> None:
     groups = f"control groups of version {version}: "
     wanted = "resource limits alone: " if version is None else groups
     assert in_force(SMALL).startswith(wanted)
+
+
+STAYS = """\
+import asyncio, os, subprocess
+from app.adapters.sandbox import SMALL
+from app.adapters.sandbox.bounds import ControlGroups
+
+async def starts():
+    async with ControlGroups(SMALL).joined({}) as join:
+        command = [*join, "sh", "-c", "echo $$; exec >&- 2>&-; exec sleep 600"]
+        stays = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE)
+        print(int(stays.stdout.readline()), *(word for word in join if word.startswith("/sys")))
+        os.sys.stdout.flush()
+        os._exit(0)
+
+asyncio.run(starts())
+"""
+
+
+def test_the_next_service_kills_what_a_dead_one_has_left() -> None:
+    if ControlGroups(SMALL).version is None:
+        pytest.skip("no control group can be made here")
+    done = subprocess.run(
+        [sys.executable, "-c", STAYS],
+        cwd=PROJECT, capture_output=True, text=True, timeout=MOST_SECONDS, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    pid, *places = done.stdout.split()
+    left = os.pidfd_open(int(pid))
+    try:
+        ControlGroups(SMALL)
+        assert select.select([left], [], [], MOST_SECONDS)[0], "it has ended"
+        assert [each for each in places if Path(each).parent.exists()] == []
+    finally:
+        signal.pidfd_send_signal(left, signal.SIGKILL)
+        os.close(left)
 
 
 async def test_agents_share_the_processors() -> None:

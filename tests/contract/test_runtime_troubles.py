@@ -1,8 +1,10 @@
 """A model's endpoint in trouble, for ever: every runtime gives up within bounds and says why."""
 
+import socket
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -67,4 +69,7 @@ async def test_an_endpoint_that_is_in_trouble_for_ever(bench: Bench, trouble: st
 
 async def test_an_endpoint_that_refuses_connections(bench: Bench) -> None:
     bench.server.close()
-    assert "cannot be reached" in (await away(bench)).reason
+    with socket.socket() as nobody_else:  # bound and not listening: it refuses
+        nobody_else.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        nobody_else.bind(("127.0.0.1", urlsplit(bench.server.url).port))
+        assert "cannot be reached" in (await away(bench)).reason

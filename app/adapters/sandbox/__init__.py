@@ -2,13 +2,14 @@
 show, here and now, that the walls hold."""
 
 from app.adapters.sandbox.attacks import ATTACKS, SMALL, Broken, broken_walls
-from app.adapters.sandbox.bounds import Bounds, in_force
+from app.adapters.sandbox.bounds import Bounds, ControlGroups, in_force
 from app.adapters.sandbox.bubblewrap import Room, SandboxedProcesses, sandboxed_argv
 from app.adapters.sandbox.doortrial import OUT, broken_door
 from app.adapters.sandbox.landlock import described as second_wall
 from app.adapters.sandbox.preparing import OpenedPreparation, PlainPreparation
 from app.adapters.sandbox.setups import ArchivedSetups, NoSetups
 from app.adapters.sandbox.system import search_path
+from app.adapters.sandbox.unwalled import UnwalledProcesses, below_reaper
 from app.adapters.sandbox.user import described as agents_are
 from app.adapters.sandbox.wayout import Egress
 
@@ -31,13 +32,16 @@ __all__ = [
     "ArchivedSetups",
     "Bounds",
     "Broken",
+    "ControlGroups",
     "Egress",
     "NoSetups",
     "OpenedPreparation",
     "PlainPreparation",
     "Room",
     "SandboxedProcesses",
+    "UnwalledProcesses",
     "agents_are",
+    "below_reaper",
     "broken_door",
     "broken_walls",
     "in_force",

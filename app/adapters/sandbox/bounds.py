@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import secrets
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
@@ -35,6 +36,8 @@ LEAVE_SECONDS: Final = 10.0
 _FIRST_LOOK_SECONDS: Final = 0.001
 """Who waits is the agent: the kernel often needs a moment, and seldom more."""
 _LOOK_AGAIN_SECONDS: Final = 0.02
+MOST_LOOKS_AT_THE_DEAD: Final = 50
+"""A second: what was killed is gone long before."""
 _JOIN: Final = 'until [ "$1" = -- ]; do echo $$ >"$1" || exit 125; shift; done; shift; exec "$@"'
 """Become a member, then the command: nothing of it ever runs outside the group."""
 
@@ -101,7 +104,8 @@ class ControlGroups:
     @asynccontextmanager
     async def joined(self, environment: Mapping[str, str]) -> AsyncIterator[list[str]]:
         """What stands before a command so that it joins its agent's group; nothing where there are
-        none. The group goes with its last command. Raises `OSError`: nothing runs unbound."""
+        none. The group goes with its last command, and with it what has stayed there. Raises
+        `OSError`: nothing runs unbound."""
         hierarchy = self._hierarchy
         if hierarchy is None:
             yield []
@@ -120,6 +124,7 @@ class ControlGroups:
         while waited < LEAVE_SECONDS:
             if self._members[name] > 0:
                 return
+            hierarchy.kill(name)
             if hierarchy.remove(name):
                 del self._members[name]
                 return
@@ -166,8 +171,13 @@ def _hierarchies(bounds: Bounds) -> Iterator[Hierarchy]:
 
 
 def _forget_the_dead(hierarchy: Hierarchy) -> None:
-    """Groups of processes that were killed before they could take them away."""
+    """Groups of processes that were killed before they could take them away, with what they have
+    left there."""
     for name in set(hierarchy.names()):
         pid = name.removeprefix(PREFIX).partition("-")[0]
         if pid.isdigit() and not Path("/proc", pid).exists():
-            hierarchy.remove(name)
+            for _ in range(MOST_LOOKS_AT_THE_DEAD):
+                hierarchy.kill(name)
+                if hierarchy.remove(name):
+                    break
+                time.sleep(_LOOK_AGAIN_SECONDS)

@@ -2,8 +2,9 @@
 tree for all, in which only a group without processes hands its controllers on."""
 
 import os
+import signal
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,10 @@ class Hierarchy(Protocol):
     def make(self, name: str) -> Sequence[Path]:
         """Make a group with its bounds, or set those anew; the files by which one joins it.
         Raises `OSError`."""
+        ...
+
+    def kill(self, name: str) -> None:
+        """Kill what is in it; that goes on to be there for a moment."""
         ...
 
     def remove(self, name: str) -> bool:
@@ -62,6 +67,11 @@ class Version1:
             _make(self.root / controller / name, figures)
         return [self.root / each / name / "cgroup.procs" for each in self.figures]
 
+    def kill(self, name: str) -> None:
+        """As `Hierarchy.kill`."""
+        for controller in self.figures:
+            _kill(self.root / controller / name)
+
     def remove(self, name: str) -> bool:
         """As `Hierarchy.remove`."""
         left = [each for each in self.figures if not _removed(self.root / each / name)]
@@ -93,6 +103,10 @@ class Version2:
         """As `Hierarchy.make`."""
         _make(self.base / name, self.figures)
         return [self.base / name / "cgroup.procs"]
+
+    def kill(self, name: str) -> None:
+        """As `Hierarchy.kill`."""
+        _kill(self.base / name)
 
     def remove(self, name: str) -> bool:
         """As `Hierarchy.remove`."""
@@ -132,6 +146,24 @@ def _make(group: Path, figures: Mapping[str, int]) -> None:
     for file, most in figures.items():
         with (group / file).open("r+") as bound:  # made by the kernel, or there is none
             bound.write(str(most))
+
+
+def _kill(group: Path) -> None:
+    for pid in _members(group):
+        with suppress(ProcessLookupError, PermissionError):
+            descriptor = os.pidfd_open(pid)
+            try:
+                if pid in _members(group):  # else the number is somebody else's by now
+                    signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            finally:
+                os.close(descriptor)
+
+
+def _members(group: Path) -> Collection[int]:
+    """Processes in it; those that this process cannot name, of another namespace, are left out."""
+    with suppress(OSError):
+        return {int(each) for each in (group / "cgroup.procs").read_text().split()} - {0}
+    return ()
 
 
 def _removed(group: Path) -> bool:

@@ -89,7 +89,7 @@ async def _listening(proxy: Proxy) -> AsyncIterator[Door]:
         knocks.setblocking(False)
         opening = asyncio.create_task(_answered(knocks, proxy))
         try:
-            yield Door(place, Path(inside.__file__), _interpreter(), PORT)
+            yield Door(place, Path(inside.__file__), interpreter(), PORT)
         finally:
             opening.cancel()
             await asyncio.wait([opening])
@@ -141,6 +141,6 @@ async def _readable(sock: socket.socket) -> None:
         loop.remove_reader(sock)
 
 
-def _interpreter() -> Path:
+def interpreter() -> Path:
     """This very Python, as it lies below `sys.base_prefix`: there is one wherever Squadron runs."""
     return Path(sys.executable).resolve()
