@@ -40,7 +40,7 @@ from app.adapters.processes import NoWalls, ProcessGroups
 from app.adapters.runtimes.chosen import ChosenRuntime
 from app.adapters.runtimes.claude import ClaudeRuntime
 from app.adapters.runtimes.copilot import CopilotRuntime
-from app.adapters.runtimes.embedded import EmbeddedRuntime, ModelAccess, models_of
+from app.adapters.runtimes.embedded import EmbeddedRuntime, models_of
 from app.adapters.sandbox import (
     ALLOW_SANDBOX,
     SMALL,
@@ -68,6 +68,7 @@ from app.adapters.timetable import ScheduledTimes
 from app.adapters.workspace import GitWorkspace, agent_directory
 from app.config import yamledit
 from app.config.operator import OperatorConfig, SandboxRules, load_operator
+from app.config.providers import read_providers
 from app.config.repository import read_repository
 from app.config.settings import Settings
 from app.core.effects.pacing import is_limited
@@ -79,6 +80,7 @@ from app.ports import (
     Handler,
     Preparation,
     Processes,
+    Providers,
     Reconcile,
     Redeliver,
     Runtime,
@@ -251,9 +253,12 @@ def build(
     operator_reading = load_operator(settings.config)
     problems += map(str, operator_reading.problems)
     problems += key_problems(settings.github_private_keys)
-    if problems or operator_reading.config is None:
+    operator = operator_reading.config or OperatorConfig()
+    asked = read_providers(settings, operator)
+    problems += asked.problems
+    if problems:
         raise CannotServe("\n".join(problems))
-    operator = operator_reading.config
+    redact.learn(asked.secret_values)
     _make_data_directory(settings.data_dir)
     processes = adapters.processes or ProcessGroups()
     machine = _machine(processes, operator.sandbox, settings, adapters)
@@ -282,6 +287,7 @@ def build(
         books=books,
         exclusive=NamedLocks(database),
         machine=machine,
+        providers=asked.providers,
     )
     secrets = [each.get_secret_value().encode() for each in settings.webhook_secrets]
     brakes = BrakeWatch(store, engine, world.clock)
@@ -441,6 +447,7 @@ def _world(
     books: "Books",
     exclusive: NamedLocks,
     machine: Machine,
+    providers: Providers,
 ) -> World:
     assert settings.github_app_id is not None
     clock = adapters.clock or SystemClock()
@@ -475,7 +482,7 @@ def _world(
         preparation=machine.preparation,
         setups=machine.setups,
         walls=machine.walls,
-        runtime=adapters.runtime or _runtime(settings, machine),
+        runtime=adapters.runtime or _runtime(settings, machine, providers),
         redact=redact,
         parse=parse,
         visible_lines=visible_lines,
@@ -500,14 +507,13 @@ def _world(
     )
 
 
-def _runtime(settings: Settings, machine: Machine) -> Runtime:
+def _runtime(settings: Settings, machine: Machine, providers: Providers) -> Runtime:
     """What a role's `runtime` names."""
-    key, url = settings.model_api_key or SecretStr(""), settings.model_base_url
-    doors, own, walls = doors_of(key, url), machine.own, machine.walls
+    doors, own, walls = doors_of(providers), machine.own, machine.walls
     unpacked = settings.data_dir / "copilot-cli"
     return ChosenRuntime(
         {
-            "embedded": EmbeddedRuntime(machine.agents, models_of(ModelAccess(key, url))),
+            "embedded": EmbeddedRuntime(machine.agents, models_of(providers)),
             "copilot": CopilotRuntime(own, walls, doors, unpacked, settings.copilot_cli),
             "claude": ClaudeRuntime(own, walls, doors),
         }

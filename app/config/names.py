@@ -55,6 +55,7 @@ _MOUNT: Final = re.compile(r"(?!/(tmp|agent)(/|$))(/(?!\.{1,2}(/|$))[^/\r\n]+)+"
 _OCTET: Final = "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 _LOOPBACK: Final = rf"127(\.{_OCTET}){{3}}"
 _THIS_MACHINE: Final = re.compile(rf"localhost|{_LOOPBACK}|::1")
+_ENDPOINT: Final = re.compile(r"https?://[^\s/?#@]+[^\s?#@]*")
 _WEBHOOK: Final = re.compile(
     rf"https://[^\s#@]+|http://(localhost|{_LOOPBACK}|\[::1\])(:[0-9]+)?([/?][^\s#@]*)?"
 )
@@ -172,10 +173,14 @@ def model(name: str) -> str:
     match = _MODEL.fullmatch(name)
     if match is None:
         raise ValueError(f"must be provider:name (like openai:gpt-5), not {quoted(name)}")
-    if match[1] not in MODEL_PROVIDERS:
-        raise ValueError(
-            f"unknown provider {quoted(match[1])}{did_you_mean(match[1], MODEL_PROVIDERS)}"
-        )
+    provider(match[1])
+    return name
+
+
+def provider(name: str) -> str:
+    """Whose models Squadron can ask."""
+    if name not in MODEL_PROVIDERS:
+        raise ValueError(f"unknown provider {quoted(name)}{did_you_mean(name, MODEL_PROVIDERS)}")
     return name
 
 
@@ -231,6 +236,19 @@ def preset(name: str) -> str:
     if name not in PRESETS:
         raise ValueError(f"there is no preset {quoted(name)}{did_you_mean(name, PRESETS)}")
     return name
+
+
+def endpoint_url(address: str) -> str:
+    """Where something is asked, without a slash at the end."""
+    try:
+        parts = urlsplit(address)
+        is_usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port or an address that is none
+        is_usable = False
+    if not is_usable or not _ENDPOINT.fullmatch(address):
+        # Not shown: it may hold a password.
+        raise ValueError("must be an address like https://host/path, without credentials")
+    return address.rstrip("/")
 
 
 def webhook_url(address: str) -> str:
@@ -336,6 +354,8 @@ HostName: TypeAlias = Annotated[str, AfterValidator(host_name), _text(_HOST, MAX
 MountPath: TypeAlias = Annotated[
     str, AfterValidator(mount_path), _text(_MOUNT, MAX_PATH_CHARACTERS)
 ]
+ProviderName: TypeAlias = Annotated[str, AfterValidator(provider), _text("|".join(MODEL_PROVIDERS))]
+EndpointUrl: TypeAlias = Annotated[str, AfterValidator(endpoint_url), _text(_ENDPOINT)]
 WebhookUrl: TypeAlias = Annotated[str, AfterValidator(webhook_url), _text(_WEBHOOK)]
 Command: TypeAlias = Annotated[str, AfterValidator(command)]
 SuiteCommand: TypeAlias = Annotated[str, AfterValidator(command), AfterValidator(command_words)]

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from app.config.layers import Said
-from app.config.schema import ModelPrice, OperatorFile, Sandbox
+from app.config.schema import ModelEndpoint, ModelPrice, OperatorFile, Sandbox
 from app.config.strict import read
 from app.config.wording import dotted
 from app.config.yamltree import MAX_FILE_BYTES, Document, Mistake, read_document
@@ -26,6 +26,16 @@ class SandboxRules:
     """Paths of the machine that agents may read."""
     egress: tuple[str, ...] = ()
     """Hosts that setup commands may reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where the models of a provider are asked."""
+
+    base_url: str | None = None
+    """None: the provider's own."""
+    api_key_file: Path | None = None
+    """None: it wants no key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,8 @@ class OperatorConfig:
     min_free_mib: int = 1_024
     """Of the disk with the data directory; below it no agent begins to work."""
     sandbox: SandboxRules = SandboxRules()
+    providers: Mapping[str, Endpoint] = field(default_factory=dict)
+    """By provider, as models name it."""
 
     def allows_model(self, model: str) -> bool:
         """Whether a role may name `model` (`provider:name`)."""
@@ -101,7 +113,8 @@ def problems_of(mistakes: Iterable[Mistake], file: str) -> tuple[ConfigProblem, 
 
 
 def _contradictions(read_file: OperatorFile, document: Document) -> list[Mistake]:
-    """Defaults above the ceilings of the same file: one of the two is not what was meant."""
+    """Defaults above the ceilings of the same file: one of the two is not what was meant. A
+    provider of which nothing is said."""
     defaults, ceilings = read_file.defaults.written(), read_file.ceilings.written()
     found: list[Mistake] = []
     for name in LimitName:
@@ -109,6 +122,11 @@ def _contradictions(read_file: OperatorFile, document: Document) -> list[Mistake
         if default is not None and ceiling is not None and default > ceiling:
             path = ("defaults", name.value)
             message = f"{default} is above this file's own ceilings.{name} of {ceiling}"
+            found.append(Mistake(path, document.place(path), f"{dotted(path)}: {message}"))
+    for provider, said in read_file.providers.items():
+        if not said.model_fields_set:
+            path = ("providers", provider)
+            message = "says neither `base_url` nor `api_key_file`"
             found.append(Mistake(path, document.place(path), f"{dotted(path)}: {message}"))
     return found
 
@@ -130,11 +148,19 @@ def _operator_config(read_file: OperatorFile, file: str, document: Document) -> 
         worker_agents=read_file.workers.agents,
         min_free_mib=read_file.min_free_mib,
         sandbox=_sandbox_rules(read_file.sandbox),
+        providers={
+            name: _endpoint(said, Path(file).parent) for name, said in read_file.providers.items()
+        },
     )
 
 
 def _sandbox_rules(said: Sandbox) -> SandboxRules:
     return SandboxRules(said.mode, tuple(map(Path, said.mounts)), tuple(said.egress))
+
+
+def _endpoint(said: ModelEndpoint, directory: Path) -> Endpoint:
+    file = None if said.api_key_file is None else directory / said.api_key_file
+    return Endpoint(said.base_url, file)
 
 
 def _price(price: ModelPrice) -> Price:

@@ -6,15 +6,17 @@ default, and anything else is refused, because a key that is silently ignored is
 
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from app.config.budgetkeys import BudgetBlock, RepositoryBudgetBlock
 from app.config.limitkeys import Ceilings, LimitKeys, RoleLimitKeys
 from app.config.names import (
+    MAX_PATH_CHARACTERS,
     AgentPath,
     BotLogin,
     BranchNaming,
     Command,
+    EndpointUrl,
     EventName,
     HostName,
     Kind,
@@ -26,6 +28,7 @@ from app.config.names import (
     MountPath,
     PathPattern,
     PermissionName,
+    ProviderName,
     RoleName,
     Runtime,
     SuiteCommand,
@@ -234,6 +237,19 @@ class Sandbox(Strict):
     sandbox has its agent's own files."""
 
 
+class ModelEndpoint(Strict):
+    """How the models of one provider are asked. Something has to be said."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    base_url: EndpointUrl | None = None
+    """An endpoint that is compatible with the provider's: OpenAI's ends in `/v1`, Anthropic's does
+    not; null: the provider's own."""
+    api_key_file: str | None = Field(default=None, min_length=1, max_length=MAX_PATH_CHARACTERS)
+    """A file that holds the key alone, absolute or from the directory of this file; null: the
+    endpoint wants none."""
+
+
 class OperatorFile(Strict):
     """The file that `SQUADRON_CONFIG` names."""
 
@@ -260,3 +276,6 @@ class OperatorFile(Strict):
     min_free_mib: int = Field(default=1_024, ge=0, le=1_048_576)
     """MiB of disk below which no agent begins to work; 0: that is not looked at."""
     sandbox: Sandbox = Sandbox()
+    providers: Named[ProviderName, ModelEndpoint] = Field(default_factory=dict)
+    """Where models of `openai` or `anthropic` are asked: for providers that roles name beside the
+    one of `SQUADRON_MODEL`."""

@@ -13,10 +13,10 @@ from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr
 
-from app.config.names import model
+from app.config.names import endpoint_url, model
+from app.config.secretfiles import SecretFileError, secret_text
 from app.config.variables import DEFAULT_API_URL, DEFAULT_DATA_DIR, PREFIX, VARIABLES
 
-MAX_SECRET_FILE_BYTES: Final = 64 * 1024
 LEAST_SECRET_CHARACTERS: Final = 6
 """Shorter values are no secrets: they stand in ordinary words."""
 MAX_ROTATING: Final = 2
@@ -167,20 +167,10 @@ class _Reader:
     def _text(self, name: str, file: str) -> str | None:
         """What stands in a file that a variable names."""
         try:
-            with Path(file).open("rb") as opened:
-                content = opened.read(MAX_SECRET_FILE_BYTES + 1)
-            text = content.decode()
-        except OSError as error:
-            self._wrong(name, f"names {file}, which cannot be read: {error.strerror}")
+            return secret_text(Path(file))
+        except SecretFileError as error:
+            self._wrong(name, f"names {file}, which {error}")
             return None
-        except UnicodeDecodeError:
-            self._wrong(name, f"names {file}, which is not UTF-8 text")
-            return None
-        if not text.strip() or len(content) > MAX_SECRET_FILE_BYTES:
-            size = "larger than 64 kB" if text.strip() else "empty"
-            self._wrong(name, f"names {file}, which is {size}")
-            return None
-        return text
 
     def _admin_tokens(self, unnamed: SecretStr | None) -> tuple[AdminToken, ...]:
         found = [] if unnamed is None else [AdminToken(UNNAMED, unnamed)]
@@ -240,10 +230,11 @@ class _Reader:
 
     def _url(self, name: str) -> str | None:
         value = self._value(name)
-        if value is None or _is_web_address(value):
-            return value and value.rstrip("/")
-        self._wrong(name, "must be an address like https://host/path, without credentials")
-        return None
+        try:
+            return value and endpoint_url(value)
+        except ValueError as error:
+            self._wrong(name, str(error))
+            return None
 
     def _database_url(self, url: SecretStr | None, data_dir: Path) -> SecretStr:
         if url is None:
@@ -277,16 +268,6 @@ def git_url_of(api_url: str) -> str:
     parts = urlsplit(api_url)
     host = parts.netloc if parts.path else parts.netloc.removeprefix("api.")
     return f"{parts.scheme}://{host}"
-
-
-def _is_web_address(value: str) -> bool:
-    try:
-        parts = urlsplit(value)
-        usable_host = bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port or an address that is none
-        return False
-    extras = parts.query or parts.fragment or parts.username is not None
-    return parts.scheme in ("http", "https") and usable_host and not extras
 
 
 def _or_file(name: str) -> str:

@@ -45,7 +45,11 @@ VARIABLES: Final[Mapping[str, Variable]] = MappingProxyType(
         "MODEL": Variable(
             meaning="`openai:NAME` or `anthropic:NAME`, for roles that name no model"
         ),
-        "MODEL_API_KEY": Variable(meaning="the key of the model's endpoint", is_secret=True),
+        "MODEL_API_KEY": Variable(
+            meaning="the key of `SQUADRON_MODEL`'s provider; `providers` in the operator's file"
+            " names those of others",
+            is_secret=True,
+        ),
         "MODEL_BASE_URL": Variable(
             meaning="an OpenAI-compatible (`…/v1`) or Anthropic-compatible endpoint",
             default="the provider's",

@@ -69,6 +69,7 @@ from app.ports.machine import (
     VisibleLines,
     Walls,
 )
+from app.ports.models import ModelAccess, Providers
 from app.ports.pacing import Pacing
 from app.ports.passes import Pass
 from app.ports.runtime import (
@@ -172,6 +173,7 @@ __all__ = [
     "Ledger",
     "Listed",
     "Look",
+    "ModelAccess",
     "ModelRequest",
     "ModelUnusable",
     "ModelUsage",
@@ -190,6 +192,7 @@ __all__ = [
     "Prepared",
     "Processes",
     "ProviderAway",
+    "Providers",
     "Publish",
     "PullRequest",
     "Queue",

@@ -10,9 +10,9 @@ from app.adapters.runtimes.claude import ClaudeRuntime
 from app.adapters.runtimes.copilot import Bounds as CopilotBounds
 from app.adapters.runtimes.copilot import CopilotRuntime
 from app.adapters.runtimes.embedded import Bounds as EmbeddedBounds
-from app.adapters.runtimes.embedded import EmbeddedRuntime, ModelAccess, models_of
+from app.adapters.runtimes.embedded import EmbeddedRuntime, models_of
 from app.core.rules.plan import RuntimeName
-from app.ports import Runtime, Session
+from app.ports import ModelAccess, Runtime, Session
 from app.scripted.script import Call
 from tests.contract.runtime_contract import (
     Bench,
@@ -30,7 +30,7 @@ class EmbeddedBench(Bench):
 
     def runtime(self) -> Runtime:
         access = ModelAccess(self.upstream.api_key, self.upstream.base_url)
-        return EmbeddedRuntime(self.walls(), models_of(access), self.bounds)
+        return EmbeddedRuntime(self.walls(), models_of({self.provider: access}), self.bounds)
 
     def shell(self, command: str) -> Call:
         return Call("bash", {"command": command})

@@ -11,12 +11,13 @@ from pydantic import SecretStr
 from pydantic_ai.models import Model
 
 from app.adapters.processes import ProcessGroups
-from app.adapters.runtimes.embedded import Bounds, EmbeddedRuntime, ModelAccess, models_of
+from app.adapters.runtimes.embedded import Bounds, EmbeddedRuntime, models_of
 from app.core.breaker.verdict import Answer, Verdict
 from app.core.rules.plan import RuntimeName
 from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
 from app.ports import (
     Delegate,
+    ModelAccess,
     ModelRequest,
     ModelUsage,
     Session,
@@ -165,7 +166,8 @@ class World:
         if self.server is None:
             raise AssertionError("a wire needs a server")
         suffix = "/v1" if name.startswith("openai:") else ""
-        return models_of(ModelAccess(SecretStr(KEY), self.server.url + suffix))(name)
+        access = ModelAccess(SecretStr(KEY), self.server.url + suffix)
+        return models_of({name.partition(":")[0]: access})(name)
 
 
 async def until(condition: Callable[[], object], seconds: float = 5.0) -> None:

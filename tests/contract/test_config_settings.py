@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from app.config.secretfiles import MAX_SECRET_FILE_BYTES
 from app.config.settings import (
-    MAX_SECRET_FILE_BYTES,
     SECRETS,
     SettingsError,
     git_url_of,

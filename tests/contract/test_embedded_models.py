@@ -8,11 +8,12 @@ import pytest
 from pydantic import SecretStr
 from pydantic_ai.exceptions import ModelHTTPError
 
-from app.adapters.runtimes.embedded import Bounds, ModelAccess, models_of
+from app.adapters.runtimes.embedded import Bounds, models_of
 from app.adapters.runtimes.embedded.calls import wait_seconds
 from app.adapters.runtimes.embedded.models import context_tokens
+from app.config.names import MODEL_PROVIDERS
 from app.core.rules import outages
-from app.ports import Idle, ModelUnusable, NoProvider, ProviderAway, RuntimeFailed
+from app.ports import Idle, ModelAccess, ModelUnusable, NoProvider, ProviderAway, RuntimeFailed
 from app.scripted.script import Answer, Failure, text
 from app.scripted.server import ScriptedServer
 from tests.contract.embedded import KEY, QUICK, World, story
@@ -137,17 +138,17 @@ async def test_a_model_that_is_not_there(world: World) -> None:
 
 @pytest.mark.parametrize("provider", ["openai", "anthropic"])
 def test_without_a_key_a_providers_own_endpoint_cannot_be_asked(provider: str) -> None:
-    with pytest.raises(NoProvider, match="SQUADRON_MODEL_API_KEY is not set") as raised:
-        models_of(ModelAccess(SecretStr("")))(f"{provider}:any")
+    with pytest.raises(NoProvider, match="there is no key for ") as raised:
+        models_of({provider: ModelAccess(SecretStr(""))})(f"{provider}:any")
     assert raised.value.failure.is_refused
     assert raised.value.failure.provider == provider
-    models_of(ModelAccess(SecretStr(""), "http://127.0.0.1:9"))(f"{provider}:any")
+    models_of({provider: ModelAccess(SecretStr(""), "http://127.0.0.1:9")})(f"{provider}:any")
 
 
 @pytest.mark.parametrize("name", ["gpt-4o", "openai:", "telepathy:gpt-4o", ""])
 def test_a_model_nobody_can_make(name: str) -> None:
     with pytest.raises(ModelUnusable, match="model"):
-        models_of(ModelAccess(SecretStr(KEY)))(name)
+        models_of(dict.fromkeys(MODEL_PROVIDERS, ModelAccess(SecretStr(KEY))))(name)
 
 
 @pytest.mark.parametrize(
@@ -155,13 +156,14 @@ def test_a_model_nobody_can_make(name: str) -> None:
     [("anthropic:claude-haiku-4-5", 200_000), ("openai:some-local-model", 128_000)],
 )
 def test_the_context_window_of_a_model(name: str, tokens: int) -> None:
-    assert context_tokens(models_of(ModelAccess(SecretStr(KEY)))(name)) == tokens
+    providers = dict.fromkeys(MODEL_PROVIDERS, ModelAccess(SecretStr(KEY)))
+    assert context_tokens(models_of(providers)(name)) == tokens
 
 
 def test_the_key_is_in_no_repr() -> None:
     access = ModelAccess(SecretStr(KEY), "http://127.0.0.1:1")
     assert KEY not in repr(access)
-    assert KEY not in repr(models_of(access)("openai:gpt-4o"))
+    assert KEY not in repr(models_of({"openai": access})("openai:gpt-4o"))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from app.adapters.modelproxy import doors_of
 from app.adapters.runtimes.door import OpenDoor
-from app.ports import ModelUnusable, SessionOrder
+from app.ports import ModelAccess, ModelUnusable, SessionOrder
 from app.scripted.script import Script, Scripts, text
 from app.scripted.server import ScriptedServer
 from tests.contract.embedded import KEY, RecordingGate, World
@@ -52,7 +52,7 @@ def order(model: str, planning_model: str | None = None) -> SessionOrder:
 
 async def test_a_door_is_opened_for_a_session(server: ScriptedServer) -> None:
     gate = RecordingGate()
-    doors: OpenDoor = doors_of(SecretStr(KEY), server.url + "/v1")
+    doors: OpenDoor = doors_of({"openai": ModelAccess(SecretStr(KEY), server.url + "/v1")})
     async with (
         doors(order("openai:gpt", "openai:mini"), gate) as door,
         httpx.AsyncClient(verify=False) as http,
@@ -77,4 +77,4 @@ def test_a_model_that_cannot_be_had_has_no_door(
     model: str, planning_model: str | None, words: str
 ) -> None:
     with pytest.raises(ModelUnusable, match=words):
-        doors_of(SecretStr(KEY))(order(model, planning_model), RecordingGate())
+        doors_of({})(order(model, planning_model), RecordingGate())

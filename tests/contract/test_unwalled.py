@@ -143,7 +143,8 @@ async def test_who_kills_by_marker_waits_for_those_who_reap(tmp_path: Path, name
         run(BelowReapers(), tmp_path, f"{escapes(name)}touch on; sleep 600")
     )
     await asyncio.to_thread(until, (tmp_path / "on").exists, "they are there")
-    reapers = alive(reaper.__file__)
+    marked = set(alive(f"{SEGMENT_VARIABLE}={tmp_path.name}:1"))
+    reapers = marked & set(alive(reaper.__file__))
     assert len(reapers) == 2
     for each in reapers:
         os.kill(each, signal.SIGSTOP)

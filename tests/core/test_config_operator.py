@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.config.operator import OperatorConfig, SandboxRules, read_operator
+from app.config.operator import Endpoint, OperatorConfig, SandboxRules, read_operator
 from app.core.budgets.budgets import Budget, Scope, Window
 from app.core.money import Price
 from app.core.rules.plan import Alerts
@@ -29,6 +29,7 @@ adaptive: propose
 reconciliation_interval: 7
 workers: {agents: 2}
 sandbox: {mode: off}
+providers: {openai: {base_url: "http://h:9/v1/"}, anthropic: {api_key_file: keys/anthropic}}
 """
 
 
@@ -37,7 +38,7 @@ def messages(content: str) -> list[str]:
 
 
 def test_it_says_everything() -> None:
-    reading = read_operator(EVERYTHING, "op")
+    reading = read_operator(EVERYTHING, "/etc/squadron/op")
     assert reading.problems == ()
     config = reading.config
     assert config is not None
@@ -56,6 +57,10 @@ def test_it_says_everything() -> None:
     assert config.starts_per_user_per_hour == 20
     assert config.alerts == Alerts(2.5, 3, "https://chat.example/hook?key=1")
     assert (config.reconciliation_interval_seconds, config.worker_agents) == (7, 2)
+    assert config.providers == {
+        "openai": Endpoint("http://h:9/v1"),
+        "anthropic": Endpoint(api_key_file=Path("/etc/squadron/keys/anthropic")),
+    }
 
 
 def test_prices_are_the_decimals_that_were_written() -> None:
@@ -124,6 +129,15 @@ MISTAKES = {
     " hidden by the /agent that each sandbox has of its own: move it elsewhere (like /opt/tools)",
     "sandbox: {mode: off, mounts: [/tmp/tools]}": '1:31: sandbox.mounts[0]: "/tmp/tools" would be '
     "hidden by the /tmp that each sandbox has of its own: move it elsewhere (like /opt/tools)",
+    "providers: {opena: {api_key_file: k}}": '1:13: providers.opena: unknown provider "opena" '
+    "(did you mean openai?)",
+    "providers: {openai: {}}": "1:21: providers.openai: says neither `base_url` nor `api_key_file`",
+    "providers: {openai: {base_url: 'https://me:hush@h/v1'}}": "1:32: providers.openai.base_url: "
+    "must be an address like https://host/path, without credentials",
+    "providers: {openai: {base_url: 'ftp://h'}}": "1:32: providers.openai.base_url: must be an"
+    " address like https://host/path, without credentials",
+    "providers: {openai: {api_key: hush}}": "1:22: providers.openai.api_key: unknown key "
+    "(did you mean api_key_file?)",
     "models: ['']": "1:10: models[0]: a model has a name of 1 to 200 characters without spaces "
     '(like openai:gpt-5), not ""',
     "models: [a b]": "1:10: models[0]: a model has a name of 1 to 200 characters without spaces "

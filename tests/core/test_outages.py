@@ -129,7 +129,7 @@ def test_a_refused_key_is_told_once_however_long_it_lasts() -> None:
     refused = no_key("anthropic")
     [first], [last] = (refused_key(after(tries, refused), later(tries)) for tries in (1, 12))
     assert (first.key, first.silence) == (last.key, last.silence)
-    assert "SQUADRON_MODEL_API_KEY is not set" in first.text and "anthropic" in first.text
+    assert "there is no key for " in first.text and "anthropic" in first.text
     [next_time] = refused_key(after_failure(None, refused, "a", later(99)), later(99))
     assert next_time.key != first.key
 

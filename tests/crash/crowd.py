@@ -31,7 +31,7 @@ ROLES: Mapping[str, Mapping[str, Any]] = {
     "racer": {"max_iterations": 1, "summary_wait": 5},
 }
 _LINGERS = "setsid sleep 600 >/dev/null 2>&1 & sleep 0.3"
-"""Leaves a process behind that no process group holds: an orphan when the service is killed."""
+"""Starts a process that no process group holds, and that is to end with its command."""
 _WORKS = "sleep 0.3"
 
 _TRIES_AGAIN = tuple(

@@ -45,24 +45,24 @@ def test_a_setup_that_was_cut_off_runs_again(tmp_path: Path) -> None:
         assert not has_file(world, agent.branch, "setup.txt"), "nobody wrote that"
 
 
-def test_what_a_dead_process_left_running_ends_though_its_agent_was_cancelled_meanwhile(
+def test_the_work_of_a_dead_process_is_kept_though_its_agent_was_cancelled_meanwhile(
     tmp_path: Path,
 ) -> None:
-    """Promise 2: nobody starts this segment again, and yet its orphans go and its work is kept."""
+    """Promise 2: nobody starts this segment again, nothing of it runs on, and its work is kept."""
     with own_postgresql_database() as url, campaign(tmp_path / "c", SEED, url) as here:
         world = here.world
         for member in here.members:
             member.until_ready()
-        here.crowd.open(("dropped",))
+        lingers = runs("setsid sleep 600 >/dev/null 2>&1 & sleep 600")
+        here.crowd.open(("dropped",), writes("half.txt", "half done\n"), lingers)
         marker = f"SQUADRON_SEGMENT={world.repository}#"
         [agent] = until(
             lambda: [
                 agent
                 for agent in world.agents()
-                if any(isinstance(event, ToolEnded) for event in world.registry.log(agent.id))
-                and "sleep 600" in processes.carrying(marker).values()
+                if list(processes.carrying(marker).values()).count("sleep 600") == 2
             ],
-            "the agent has left a process running",
+            "the agent's command runs, and what it has sent away",
         )
         killed = next(one for one in here.members if f"-{one.pid}-" in (agent.worker or ""))
         killed.kill()

@@ -3,22 +3,20 @@
 from collections.abc import Callable
 from typing import Final
 
-from pydantic import SecretStr
-
 from app.adapters.modelproxy.bounds import Bounds
 from app.adapters.modelproxy.proxy import ModelProxy
 from app.adapters.modelproxy.upstream import Upstream
 from app.adapters.modelproxy.wires import Provider
-from app.ports import Gate, ModelUnusable, SessionOrder
+from app.ports import Gate, ModelUnusable, Providers, SessionOrder
 
 SOCKET: Final = "door"
 """In the session's directory: for a CLI that reaches no address."""
 
 
 def doors_of(
-    api_key: SecretStr, base_url: str | None = None, bounds: Bounds | None = None
+    providers: Providers, bounds: Bounds | None = None
 ) -> Callable[[SessionOrder, Gate], ModelProxy]:
-    """Makes the proxy for a session's order and gate; `base_url` as of an `Upstream`.
+    """Makes the proxy for a session's order and gate.
 
     What it returns raises `ModelUnusable`.
     """
@@ -30,8 +28,9 @@ def doors_of(
                 f"models {order.planning_model!r} and {order.model!r}: a session of a CLI has one"
                 " provider; name two models of the same"
             )
+        access = providers[provider]
         return ModelProxy(
-            Upstream(base_url, api_key, provider),
+            Upstream(access.base_url, access.api_key, provider),
             gate,
             model=order.model,
             most_output_tokens=order.most_output_tokens,

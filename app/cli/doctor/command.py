@@ -33,7 +33,8 @@ from app.cli.doctor.model import model, price
 from app.cli.doctor.programs import programs, runtimes
 from app.cli.registry import AsJson
 from app.cli.terminal import clean, say
-from app.config.operator import SandboxRules, load_operator
+from app.config.operator import OperatorConfig, SandboxRules, load_operator
+from app.config.providers import read_providers
 from app.config.settings import Settings, SettingsError, load_settings
 from app.config.variables import PREFIX
 
@@ -93,7 +94,11 @@ def examined(environ: Mapping[str, str], *, is_offline: bool, pings: bool) -> It
     if reading.config is not None:
         yield Check("operator's file", True, str(settings.config or "none: the defaults hold"))
         yield _room(settings.data_dir, reading.config.min_free_mib)
-        yield from model(settings, is_offline=is_offline)
+        yield from _key_files(reading.config)
+        asked = read_providers(settings, reading.config)
+        for problem in asked.problems:
+            yield Check("providers", False, problem, "docs/reference/configuration.md")
+        yield from model(settings, asked.providers, is_offline=is_offline)
         if settings.model is not None:
             yield price(settings.model, reading.config)
         yield from runtimes(settings)
@@ -107,6 +112,12 @@ def _secret_files(environ: Mapping[str, str]) -> Iterator[Check]:
         path = Path(environ[name])
         if path.is_file():
             yield _private(name, path, "600")
+
+
+def _key_files(operator: OperatorConfig) -> Iterator[Check]:
+    for name, endpoint in operator.providers.items():
+        if endpoint.api_key_file is not None and endpoint.api_key_file.is_file():
+            yield _private(f"providers.{name}", endpoint.api_key_file, "600")
 
 
 def _private(name: str, path: Path, wanted: str) -> Check:

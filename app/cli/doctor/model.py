@@ -4,21 +4,23 @@ import asyncio
 from collections.abc import Iterator
 from typing import Final
 
-from pydantic import SecretStr
-
 from app.adapters.clock import SystemClock
 from app.adapters.pricing import price_of
-from app.adapters.runtimes.embedded import ModelAccess, why_silent
+from app.adapters.runtimes.embedded import why_silent
 from app.cli.doctor.check import Check
 from app.config.operator import OperatorConfig
 from app.config.settings import Settings
 from app.config.variables import PREFIX
 from app.core.limits import CATALOGUE
+from app.ports import Providers
 
-KEYS: Final = f"look at {PREFIX}MODEL, {PREFIX}MODEL_API_KEY and {PREFIX}MODEL_BASE_URL"
+KEYS: Final = (
+    f"look at {PREFIX}MODEL, {PREFIX}MODEL_API_KEY and {PREFIX}MODEL_BASE_URL, or at `providers` in"
+    " the operator's file"
+)
 
 
-def model(settings: Settings, *, is_offline: bool) -> Iterator[Check]:
+def model(settings: Settings, providers: Providers, *, is_offline: bool) -> Iterator[Check]:
     """Whether the default model answers one token; it costs next to nothing."""
     if settings.model is None:
         said = f"{PREFIX}MODEL is not set: an agent whose role names no model cannot start"
@@ -26,8 +28,7 @@ def model(settings: Settings, *, is_offline: bool) -> Iterator[Check]:
     elif is_offline:
         yield Check("model", True, f"{settings.model}, which was not asked (--offline)")
     else:
-        access = ModelAccess(settings.model_api_key or SecretStr(""), settings.model_base_url)
-        why = asyncio.run(why_silent(settings.model, access))
+        why = asyncio.run(why_silent(settings.model, providers))
         said = why or f"{settings.model} answers"
         yield Check("model", not why, said, KEYS if why else "")
 

@@ -54,7 +54,10 @@ class Outage:
 
 def no_key(provider: str) -> ProviderFailure:
     """There is none to ask a provider's own endpoint with."""
-    words = f"there is no key for {provider}: SQUADRON_MODEL_API_KEY is not set"
+    words = (
+        f"there is no key for {provider}: SQUADRON_MODEL_API_KEY is the one for SQUADRON_MODEL,"
+        f" `providers.{provider}` in the operator's file names others"
+    )
     return ProviderFailure(provider, words, is_refused=True)
 
 

@@ -6,8 +6,8 @@ Nothing here imports a model library before the first session is opened.
 """
 
 from app.adapters.runtimes.embedded.bounds import Bounds
-from app.adapters.runtimes.embedded.models import MakeModel, ModelAccess, models_of
+from app.adapters.runtimes.embedded.models import MakeModel, models_of
 from app.adapters.runtimes.embedded.probe import why_silent
 from app.adapters.runtimes.embedded.runtime import EmbeddedRuntime
 
-__all__ = ["Bounds", "EmbeddedRuntime", "MakeModel", "ModelAccess", "models_of", "why_silent"]
+__all__ = ["Bounds", "EmbeddedRuntime", "MakeModel", "models_of", "why_silent"]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
-
 from app.adapters.runtimes.embedded.bounds import REQUEST_SECONDS
 from app.core.rules.outages import no_key
-from app.ports import ModelUnusable, NoProvider
+from app.ports import ModelUnusable, NoProvider, Providers
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
@@ -26,16 +23,7 @@ NO_KEY = "none"
 """For an endpoint of one's own that needs no key: the libraries want some."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAccess:
-    """Where models are asked, and with which key."""
-
-    api_key: SecretStr
-    base_url: str | None = None
-    """None: the provider's own. OpenAI-compatible ones end in `/v1`, Anthropic's do not."""
-
-
-def models_of(access: ModelAccess, request_seconds: float = REQUEST_SECONDS) -> MakeModel:
+def models_of(providers: Providers, request_seconds: float = REQUEST_SECONDS) -> MakeModel:
     """Makes models for `openai:NAME` (chat completions) and `anthropic:NAME`.
 
     They try a request once: repeating it is this runtime's own decision.
@@ -44,11 +32,12 @@ def models_of(access: ModelAccess, request_seconds: float = REQUEST_SECONDS) -> 
     def make(name: str) -> Model:
         provider, _, model = name.partition(":")
         settings: ModelSettings = {"max_retries": 0, "timeout": request_seconds}
-        key = access.api_key.get_secret_value()
         if not model:
             raise ModelUnusable(f"model {name!r}: write it as provider:name")
         if provider not in ("openai", "anthropic"):
             raise ModelUnusable(f"model {name!r}: the provider must be openai or anthropic")
+        access = providers[provider]
+        key = access.api_key.get_secret_value()
         if not key and access.base_url is None:
             raise NoProvider(no_key(provider))
         if provider == "openai":
