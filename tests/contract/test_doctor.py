@@ -234,6 +234,25 @@ def test_a_provider_without_a_key_is_told(tmp_path: Path, model: ScriptedServer)
     assert not ok and "key" in words and "SQUADRON_MODEL_API_KEY" in fix
 
 
+@pytest.mark.parametrize(
+    ("mode", "content", "wrong"),
+    [
+        (0o600, MODEL_KEY, set()),
+        (0o644, MODEL_KEY, {"providers.anthropic"}),
+        (0o600, "", {"providers"}),
+    ],
+    ids=["sound", "open to others", "empty"],
+)
+def test_the_file_of_a_providers_key_is_looked_at(
+    tmp_path: Path, mode: int, content: str, wrong: set[str]
+) -> None:
+    (tmp_path / "anthropic.key").write_text(content)
+    (tmp_path / "anthropic.key").chmod(mode)
+    operator = "{sandbox: {mode: off}, providers: {anthropic: {api_key_file: anthropic.key}}}"
+    checks = asked(environment(tmp_path, operator), "--offline")[1]
+    assert {name for name, one in checks.items() if "providers" in name and not one[0]} == wrong
+
+
 def test_an_answer_that_fails_is_told_without_the_providers_words(
     tmp_path: Path, model: ScriptedServer
 ) -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -207,3 +208,30 @@ async def test_a_program_that_stays_takes_what_it_started_along(tmp_path: Path, 
         os.killpg(started.pid, signal.SIGKILL)
         await asyncio.to_thread(started.wait)
     await asyncio.to_thread(until, lambda: not alive(name), "all of them are gone")
+
+
+@pytest.mark.skipif(
+    os.getuid() != 0, reason="only root mounts /proc anew, and becomes another user"
+)
+def test_nothing_outlives_a_command_where_each_user_sees_its_own_processes_alone(name: str) -> None:
+    """`hidepid=1`: what is known of others' processes is refused, and not left out."""
+    with TemporaryDirectory(dir="/var/tmp") as directory:
+        program = Path(directory, "reaper.py")  # where that user may read it
+        program.write_bytes(Path(reaper.__file__).read_bytes())
+        Path(directory).chmod(0o755)
+        stays = f"env -i setsid bash -c 'exec -a {name} sleep {LONG:g}' &"
+        line = (
+            "mount -t proc -o hidepid=1 proc /proc && exec setpriv --reuid=65534 --regid=65534"
+            f' --clear-groups /usr/bin/python3 -I -S {program} -- bash -c "$0"'
+        )
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", line, f"{stays} {stays} sleep 0.2; exit 4"],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if "mount" in done.stderr:
+        pytest.skip(f"/proc cannot be mounted here: {done.stderr.strip()}")
+    assert done.returncode == 4, done.stderr
+    assert alive(name) == []

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import socket
-import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Final
 
 from app.adapters.sandbox import inside
 from app.adapters.sandbox.bubblewrap import Door, SandboxedProcesses
+from app.adapters.sandbox.system import interpreter
 from app.adapters.sandbox.wayout import MOST_HEAD_BYTES, Egress, Proxy
 from app.ports import Ended, Prepared, Processes
 
@@ -139,8 +139,3 @@ async def _readable(sock: socket.socket) -> None:
         await ready.wait()
     finally:
         loop.remove_reader(sock)
-
-
-def interpreter() -> Path:
-    """This very Python, as it lies below `sys.base_prefix`: there is one wherever Squadron runs."""
-    return Path(sys.executable).resolve()

@@ -118,8 +118,8 @@ def _below(ancestor: int) -> list[int]:
             try:
                 # The name, in brackets, may hold anything; behind it stand state and parent.
                 parent = (entry / "stat").read_text("latin-1").rpartition(")")[2].split()[1]
-            except (FileNotFoundError, ProcessLookupError):
-                continue
+            except (FileNotFoundError, ProcessLookupError, PermissionError):
+                continue  # gone, or another user's where each sees only its own
             children.setdefault(int(parent), []).append(int(entry.name))
     found, looked_at = list[int](), [ancestor]
     while looked_at:

@@ -1,7 +1,8 @@
-"""What a sandbox needs of this machine: bubblewrap, and the system's directories as they are."""
+"""What agents' processes need of this machine: bubblewrap, the system's directories, Python."""
 
 import os
 import shutil
+import sys
 from collections.abc import Iterable
 from errno import ENOENT
 from pathlib import Path
@@ -41,3 +42,8 @@ def system() -> list[str]:
         elif path.is_dir():
             arguments += ("--ro-bind", str(path), str(path))
     return arguments
+
+
+def interpreter() -> Path:
+    """This very Python, as it lies below `sys.base_prefix`: there is one wherever Squadron runs."""
+    return Path(sys.executable).resolve()

@@ -9,7 +9,7 @@ from typing import Final
 
 from app.adapters.sandbox import reaper
 from app.adapters.sandbox.bounds import Bounds, ControlGroups
-from app.adapters.sandbox.preparing import interpreter
+from app.adapters.sandbox.system import interpreter
 from app.ports import SEGMENT_VARIABLE, Ended, Entered, Processes, Stay
 
 _MARKERS: Final = "SQUADRON_"
@@ -94,8 +94,8 @@ def _is_reaped(word: str) -> bool:
         if entry.name.isdigit():
             try:
                 words = (entry / "cmdline").read_bytes().split(b"\0")
-            except (FileNotFoundError, ProcessLookupError):
-                continue
+            except (FileNotFoundError, ProcessLookupError, PermissionError):
+                continue  # gone, or another user's where each sees only its own
             if wanted <= set(words):
                 return True
     return False
