@@ -150,7 +150,7 @@ def unmasked(text: str, _: object, begin: int, end: int) -> str:
     return text[begin:end]
 
 
-def unprotected(_: bytes) -> bool:
+def unprotected(*_: object) -> bool:
     """Every path is the agent's."""
     return False
 

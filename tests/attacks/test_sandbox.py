@@ -14,7 +14,7 @@ import pytest
 
 from app.adapters.processes import ProcessGroups
 from app.adapters.sandbox import SMALL, Bounds, SandboxedProcesses, broken_walls
-from app.adapters.sandbox.attacks import ATTACKS, CLONES, Attack, Bait, attacked, laid_out
+from app.adapters.sandbox.attacks import ATTACKS, CLONES, OUTLIVE, Attack, Bait, attacked, laid_out
 from app.adapters.sandbox.hierarchies import CGROUPS, PREFIX
 from app.adapters.sandbox.kernelfiles import writable_in_proc
 from app.adapters.sandbox.landlock import PERL, SCOPED, described, is_there, version
@@ -109,8 +109,9 @@ TWICE = frozenset({
 
 @dataclass
 class Changed:
-    """`Processes` whose sandbox lacks a wall; and the second one, unless it is to stand. Its agent
-    is the service's own user, root too."""
+    """`Processes` whose sandbox lacks what holds an attack; and the second wall, unless it is to
+    stand. Its agent is the service's own user, root too. Where the attack is to outlive its
+    command no control group has it: the group would end it."""
 
     processes: ProcessGroups
     change: Change
@@ -130,6 +131,8 @@ class Changed:
         if not self.has_second and inside[0] == str(PERL):
             inside = inside[inside.index("--") + 1 :]
         outside = given[: given.index(str(PERL))] if is_root() else given[:start]
+        if self.change is WALLS[OUTLIVE.name] and "--" in outside:  # behind it: what joins the group
+            outside = outside[outside.index("--") + 1 :]
         return await self.processes.run([*outside, *changed, "--", *inside], **how)
 
     async def kill_marked(self, marker: str, variable: str = SEGMENT_VARIABLE) -> int:

@@ -69,43 +69,65 @@ _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0
 _NUMBER_AT, _ARCHITECTURE_AT, _FIRST_ARGUMENT_AT = 0, 4, 16
 _ALLOW: Final = 0x7FFF0000
 _ERROR: Final = 0x00050000
-_OTHER_INTERFACE: Final = 0x40000000
+_FIRST_OF_OTHERS: Final = 0x40000000
 """From here on x86's numbers belong to another set of the same calls."""
+OTHER_MACHINE: Final = "calls by the numbers of another architecture"
+OTHER_INTERFACE: Final = "calls by the numbers of another interface"
+OTHER_SOCKETS: Final = "sockets of other families"
+CLONED_NAMESPACES: Final = "namespaces by clone"
 
 
 def seccomp_filter(machine: str) -> bytes | None:
     """The program for an architecture (`platform.machine()`), for `bwrap --seccomp`; None: nobody
     has listed its numbers."""
     known = MACHINES.get(machine)
-    if known is None:
-        return None
+    return None if known is None else program_of(rules(known))
+
+
+def rules(known: Machine) -> dict[str, bytes]:
+    """What the filter refuses, by name: a call's, or what is said below. Each is whole without the
+    others, and leaves the number of the call where it found it."""
     is_socket = len(FAMILIES) + 3
-    program = [
-        _step(_LOAD, _ARCHITECTURE_AT),
-        _step(_JUMP_EQUAL, known.audit, yes=1),
-        _step(_RETURN, _ERROR | ENOSYS),
-        _step(_LOAD, _NUMBER_AT),
-        _step(_JUMP_AT_LEAST, _OTHER_INTERFACE, no=1),
-        _step(_RETURN, _ERROR | ENOSYS),
-        _step(_JUMP_EQUAL, known.socket, no=is_socket),
-        _step(_LOAD, _FIRST_ARGUMENT_AT),
-        *(
-            _step(_JUMP_EQUAL, family, yes=len(FAMILIES) - place)
-            for place, family in enumerate(FAMILIES)
-        ),
-        _step(_RETURN, _ERROR | EAFNOSUPPORT),
-        _step(_RETURN, _ALLOW),
-        _step(_JUMP_EQUAL, known.clone, no=4),
-        _step(_LOAD, _FIRST_ARGUMENT_AT),
-        _step(_JUMP_ANY_BIT, NAMESPACES, no=1),
-        _step(_RETURN, _ERROR | EPERM),
-        _step(_RETURN, _ALLOW),
-        _step(_JUMP_EQUAL, CLONE3, no=1),
-        _step(_RETURN, _ERROR | ENOSYS),
-    ]
-    for number in sorted(known.numbers.values()):
-        program += [_step(_JUMP_EQUAL, number, no=1), _step(_RETURN, _ERROR | EPERM)]
-    return b"".join([*program, _step(_RETURN, _ALLOW)])
+    said = {
+        OTHER_MACHINE: [
+            _step(_LOAD, _ARCHITECTURE_AT),
+            _step(_JUMP_EQUAL, known.audit, yes=1),
+            _step(_RETURN, _ERROR | ENOSYS),
+            _step(_LOAD, _NUMBER_AT),
+        ],
+        OTHER_INTERFACE: [
+            _step(_JUMP_AT_LEAST, _FIRST_OF_OTHERS, no=1),
+            _step(_RETURN, _ERROR | ENOSYS),
+        ],
+        OTHER_SOCKETS: [
+            _step(_JUMP_EQUAL, known.socket, no=is_socket),
+            _step(_LOAD, _FIRST_ARGUMENT_AT),
+            *(
+                _step(_JUMP_EQUAL, family, yes=len(FAMILIES) - place)
+                for place, family in enumerate(FAMILIES)
+            ),
+            _step(_RETURN, _ERROR | EAFNOSUPPORT),
+            _step(_RETURN, _ALLOW),
+        ],
+        CLONED_NAMESPACES: [
+            _step(_JUMP_EQUAL, known.clone, no=4),
+            _step(_LOAD, _FIRST_ARGUMENT_AT),
+            _step(_JUMP_ANY_BIT, NAMESPACES, no=1),
+            _step(_RETURN, _ERROR | EPERM),
+            _step(_RETURN, _ALLOW),
+        ],
+        "clone3": [_step(_JUMP_EQUAL, CLONE3, no=1), _step(_RETURN, _ERROR | ENOSYS)],
+        **{
+            name: [_step(_JUMP_EQUAL, number, no=1), _step(_RETURN, _ERROR | EPERM)]
+            for name, number in known.numbers.items()
+        },
+    }
+    return {name: b"".join(steps) for name, steps in said.items()}
+
+
+def program_of(rules: Mapping[str, bytes]) -> bytes:
+    """The program that refuses what these rules name."""
+    return b"".join([_step(_LOAD, _NUMBER_AT), *rules.values(), _step(_RETURN, _ALLOW)])
 
 
 def _step(code: int, operand: int, *, yes: int = 0, no: int = 0) -> bytes:
