@@ -298,7 +298,7 @@ def build(
         store=store,
         ledger=books.ledger,
         intake=Intake(secrets, store, world.clock),
-        dispatcher=Dispatcher(store, world.exclusive, world.clock),
+        dispatcher=Dispatcher(store, world.exclusive, world.clock, services.plans),
         perform=services.perform,
         raising=services.raising,
         timetable=adapters.timetable or ScheduledTimes(world.clock),

@@ -23,12 +23,14 @@ from bench import (
     sandbox,
     startup,
     stops,
+    storm,
     verdict,
 )
 
 PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "intake": intake.main,
     "flood": flood.main,
+    "storm": storm.main,
     "verdict": verdict.main,
     "gate": gate.main,
     "hostile": hostile.main,

@@ -23,6 +23,7 @@ from app.core.text.redact import Redactor
 from app.web.application import BODY_BYTES, Application
 from app.web.connections import protocol
 from app.web.guests import Guests, bounds
+from app.web.memory import keep_large_blocks_apart
 
 SERVER_FLAGS: Final[Mapping[str, Any]] = {
     "loop": "uvloop",
@@ -59,6 +60,7 @@ def serve_with(adapters: Adapters, host: str, port: int, *, runs_agents: bool = 
     redact = Redactor()
     log_to_stderr(redact)
     sys.setswitchinterval(GIVE_WAY_SECONDS)
+    keep_large_blocks_apart()
     try:
         listeners = taken(host, port)
     except CannotListen as error:

@@ -33,6 +33,7 @@ from app.services.handlers.effects import Publishing
 from app.services.handlers.reconciliation import Reconciliation
 from app.services.handlers.redelivery import Redelivery
 from app.services.handlers.segment import Segments
+from app.services.intake.dispatch import KnownPlans
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import BrakeWatch, Braking
@@ -73,6 +74,8 @@ class Services(NamedTuple):
     """What is done for each kind of work."""
     raising: Raising
     """For the API."""
+    plans: KnownPlans
+    """For the dispatcher."""
 
 
 def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
@@ -225,4 +228,4 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
             case _:
                 assert_never(work)
 
-    return Services(patient(perform, world.clock, drain), raising)
+    return Services(patient(perform, world.clock, drain), raising, plans)

@@ -15,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from app.ports import StoreUnavailable
 from app.services.intake.intake import Intake, RefusedDelivery
+from app.web.memory import give_back
 
 ACCEPT_SECONDS: Final = 8.0
 """For the commit: a sender that gives up after 10 seconds is still told 503 before."""
@@ -22,6 +23,7 @@ LARGE_BODY_BYTES: Final = 512 * 1024
 """Above this, hashing and parsing would hold other deliveries up: they take turns."""
 LARGE_BODIES_AT_ONCE: Final = 2
 
+GIVE_BACK_SECONDS: Final = 1.0
 LOG_SECONDS: Final = 1.0
 FREE_REFUSALS_A_SECOND: Final = 50
 HOLD_SECONDS: Final = 0.5
@@ -72,6 +74,7 @@ class WebhookEndpoint:
         self._on_accepted = on_accepted
         self._large_bodies = asyncio.Semaphore(LARGE_BODIES_AT_ONCE)
         self._refusals = Refusals()
+        self._giving_back: asyncio.TimerHandle | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI entry."""
@@ -100,11 +103,21 @@ class WebhookEndpoint:
         else:
             async with self._large_bodies:
                 delivery = await asyncio.to_thread(self._intake.verify, headers, body)
+            self._give_back_soon()
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
                 return await self._intake.accept(delivery)
         except TimeoutError as error:
             raise StoreUnavailable(f"no commit within {ACCEPT_SECONDS:.0f} s") from error
+
+    def _give_back_soon(self) -> None:
+        """When no large body has come for a while: they come in bursts."""
+        if self._giving_back is not None:
+            self._giving_back.cancel()
+        loop = asyncio.get_running_loop()
+        self._giving_back = loop.call_later(
+            GIVE_BACK_SECONDS, loop.run_in_executor, None, give_back
+        )
 
 
 async def _read(receive: Receive) -> bytes:

@@ -131,7 +131,7 @@ class Changed:
         if not self.has_second and inside[0] == str(PERL):
             inside = inside[inside.index("--") + 1 :]
         outside = given[: given.index(str(PERL))] if is_root() else given[:start]
-        if self.change is WALLS[OUTLIVE.name] and "--" in outside:  # behind it: what joins the group
+        if self.change is WALLS[OUTLIVE.name] and "--" in outside:  # before it: joining the group
             outside = outside[outside.index("--") + 1 :]
         return await self.processes.run([*outside, *changed, "--", *inside], **how)
 

@@ -84,7 +84,7 @@ async def play(steps: list[Came | str], directory: Path) -> tuple[list[str], lis
 
     writer = GroupWriter(engine)
     store = SqlStore(engine, writer, enqueue)
-    dispatcher = Dispatcher(store, NamedLocks(engine), TurnedClock())
+    dispatcher = Dispatcher(store, NamedLocks(engine), TurnedClock(), Unknown())
     await start_an_agent(store)
     enqueued.clear()
     expected: dict[str, None] = {}
@@ -103,6 +103,14 @@ async def play(steps: list[Came | str], directory: Path) -> tuple[list[str], lis
     await asyncio.to_thread(writer.close)
     engine.dispose()
     return enqueued, list(expected)
+
+
+class Unknown:
+    """No plan of anybody."""
+
+    async def last(self, full_name: str) -> None: ...
+
+    def forget(self, full_name: str) -> None: ...
 
 
 async def start_an_agent(store: SqlStore) -> None:

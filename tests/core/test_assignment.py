@@ -21,9 +21,17 @@ from app.core.github.hints import (
     IssueOpened,
     PullRequestClosed,
     PullRequestJudged,
+    PullRequestLabelled,
 )
+from app.core.rules.plan import RepositoryPlan
 from app.core.rules.trust import Sender
-from app.core.steering.concerns import MOST_SLUG, branch_name, concerns, head_of_pull_request
+from app.core.steering.concerns import (
+    BY_PLAN,
+    MOST_SLUG,
+    branch_name,
+    concerns,
+    head_of_pull_request,
+)
 from tests.core.strategies import EXAMPLES
 
 HERE: dict[str, Any] = {
@@ -59,6 +67,30 @@ def comment(body: str, by: dict[str, Any] = HERE) -> Commented:
 @pytest.mark.parametrize("signal", STARTING, ids=lambda each: type(each).__name__)
 def test_what_may_start_an_agent_always_concerns_us(signal: Any) -> None:
     assert concerns(signal, set()) and concerns(signal, ELSEWHERE)
+
+
+PLAN = RepositoryPlan(labels={"Bug": "bug-fix"}, events={"issues.reopened": "triage"})
+
+
+@pytest.mark.parametrize(
+    ("label", "starts"), [("bug", True), ("squadron:whatever", True), ("wontfix", False)]
+)
+def test_the_last_plan_says_whether_a_label_starts_anybody(label: str, starts: bool) -> None:
+    text: dict[str, Any] = {"at": NEVER, "title": "", "body": "", **HERE}
+    labelled = IssueLabelled(issue=1, label=label, **text)
+    on_a_pull_request = PullRequestLabelled(number=2, label=label, **text)
+    handed = IssueAssigned(issue=1, assignee="ada", labels=("other", label), **text)
+    for signal in (labelled, on_a_pull_request, handed):
+        assert concerns(signal, set(), PLAN) is starts
+        assert isinstance(signal, BY_PLAN)
+    assert concerns(handed, AT_WORK, PLAN), "it may be taken away from whoever works on it"
+
+
+@pytest.mark.parametrize(("event", "starts"), [("opened", False), ("reopened", True)])
+def test_the_last_plan_says_whether_an_issue_starts_anybody(event: str, starts: bool) -> None:
+    opened = IssueOpened(event=f"issues.{event}", at=NEVER, issue=1, title="", body="", **HERE)
+    assert concerns(opened, AT_WORK, PLAN) is starts
+    assert isinstance(opened, BY_PLAN)
 
 
 @pytest.mark.parametrize("signal", REACHING, ids=lambda each: type(each).__name__)

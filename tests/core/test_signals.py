@@ -30,6 +30,7 @@ from app.core.github.hints import (
     Signal,
     read,
 )
+from app.core.github.payloads import MOST_CHARACTERS, MOST_ELEMENTS, read_of
 from app.core.rules.trust import Sender
 from tests.core.strategies import EXAMPLES
 
@@ -459,4 +460,29 @@ def test_an_example_with_anything_in_place_of_a_field_is_read_without_an_excepti
         document[key][inner] = data.draw(json_values)
     else:
         document[key] = data.draw(json_values)
-    read(one["event"], document)
+    said = read(one["event"], document)
+    assert read(one["event"], read_of(document)) == said
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_what_is_kept_of_a_large_example_says_as_much_and_is_small(event: str) -> None:
+    found = 0
+    for one in GITHUBS_EXAMPLES:
+        if one["event"] == event:
+            document = deepcopy(one["payload"]) | {"installation": {"id": 77}}
+            kept = json.loads(json.dumps(read_of(document)))
+            assert read(event, kept) == read(event, document)
+            assert len(json.dumps(kept)) < 3_000
+            found += 1
+    assert found > 0
+
+
+@pytest.mark.parametrize("payload", [None, [], "text", 7, {"issue": 7}, {"branches": {"a": 1}}])
+def test_of_what_has_another_shape_nothing_is_kept(payload: object) -> None:
+    assert all(not value for value in read_of(payload).values())
+
+
+def test_no_text_is_kept_that_is_longer_than_github_takes_and_no_list_without_end() -> None:
+    long = {"title": "x" * 1_000_000, "labels": [{"name": "y"}] * 100_000}
+    kept = read_of({"issue": long})["issue"]
+    assert kept == {"title": "x" * MOST_CHARACTERS, "labels": [{"name": "y"}] * MOST_ELEMENTS}

@@ -14,6 +14,7 @@ from app.core.agents.events import (
     Waits,
 )
 from app.core.agents.lifecycle import State
+from app.ports import WorkKind
 from app.scripted.script import Conversation, Failure, Step
 from tests.stories.happening import ASKS, AT_REVIEW, FIXES, PAUSED, STOPPED, Ends
 from tests.support.people import REPOSITORY, repository
@@ -189,3 +190,39 @@ def test_work_that_is_taken_away_ends_once_though_its_segment_runs_again() -> No
         squad.settle()
         squad.passes(seconds=5)
         assert squad.agent(task).state is State.CANCELLED
+
+
+def handled(squad: Story) -> int:
+    """How many deliveries were more than looked at."""
+    with squad.service.database.begin() as connection:
+        wanted = sa.select(sa.func.count()).where(WORK.c.kind == WorkKind.DELIVERY.value)
+        return connection.scalar(wanted) or 0
+
+
+@pytest.mark.parametrize("is_new", [False, True], ids=["the same process", "the next one"])
+def test_while_github_is_away_the_last_plan_says_what_concerns_nobody(is_new: bool) -> None:
+    """A storm of labels must not become a storm of questions that GitHub cannot answer."""
+    with story(PLACES, operator=SELDOM) as squad:
+        task = squad.give("fixer", "Wait", *ASKS)
+        squad.settle()
+        if is_new:
+            squad.restart()
+        before = handled(squad)
+        with squad.without("rest"):
+            for number in range(20):
+                squad.does("maria", "POST", f"{task.path}/labels", {"labels": [f"of-{number}"]})
+            squad.does("maria", "POST", "/repos/octo/demo/issues", {"title": "Idea"})
+            squad.settle()
+        assert handled(squad) == before
+
+
+def test_a_label_that_was_mapped_a_moment_ago_starts_its_role() -> None:
+    """The last plan is none from the push on: no pass is needed to find the issue."""
+    mapped = repository({"fixer": {}}, {"triggers": {"labels": {"urgent": "fixer"}}})
+    with story(PLACES, operator=SELDOM) as squad:
+        early, late = (squad.issue(name, *ASKS).by("fixer") for name in ("Early", "Late"))
+        squad.label(early, "urgent")
+        squad.pushes({".squadron/config.yaml": mapped[".squadron/config.yaml"]})
+        squad.label(late, "urgent")
+        squad.settle()
+        assert (len(squad.agents(early)), len(squad.agents(late))) == (0, 1)

@@ -23,20 +23,31 @@ from app.core.github.hints import (
     PullRequestPushed,
     Signal,
 )
+from app.core.rules.plan import RepositoryPlan
 
 MOST_SLUG: Final = 40
+BY_PLAN: Final = (IssueLabelled, PullRequestLabelled, IssueAssigned, IssueOpened)
+"""Signals of which a repository's plan says whether they start anything."""
 _NOT_IN_A_SLUG: Final = re.compile(r"[^a-z0-9]+")
 
 
-def concerns(signal: Signal, repositories_at_work: Collection[str]) -> bool:
+def concerns(
+    signal: Signal, repositories_at_work: Collection[str], plan: RepositoryPlan | None = None
+) -> bool:
     """Whether work has to be done for a signal.
 
-    Whatever may start an agent does; whatever can only reach an agent does where there is one.
+    Whatever may start an agent by the repository's `plan` does, and where nobody knows that plan
+    (None) whatever may start one by any; whatever can only reach an agent does where there is one.
     Which bots may speak, the repository says: that is read later.
     """
     match signal:
-        case IssueLabelled() | IssueAssigned() | IssueOpened() | PullRequestLabelled():
-            return True
+        case IssueLabelled(label=label) | PullRequestLabelled(label=label):
+            return plan is None or plan.role_of_label(label) is not None
+        case IssueAssigned(labels=labels):
+            may_start = plan is None or any(plan.role_of_label(label) for label in labels)
+            return may_start or signal.repository in repositories_at_work
+        case IssueOpened(event=event):
+            return plan is None or event in plan.events
         case Commented(body=body) | CommentEdited(body=body) if may_hold_commands(body):
             return True  # is answered wherever it is written
         case PullRequestJudged(words=Commented(body=body)) if may_hold_commands(body):

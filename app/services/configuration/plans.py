@@ -8,7 +8,7 @@ from typing import Final
 
 from app.core.history.adapting import adapted_plan
 from app.core.rules.brakes import Brake, Place
-from app.core.rules.plan import ConfigProblem
+from app.core.rules.plan import ConfigProblem, RepositoryPlan
 from app.ports import Refused, Repository, StoreUnavailable, Unreadable
 from app.services.configuration.moved_repositories import Moving
 from app.services.world import PlanReading, World
@@ -63,12 +63,17 @@ class Plans:
         self._world = world
         self._moving = moving
         self._cached: dict[str, _Cached] = {}
+        self._remembered: dict[str, tuple[str, RepositoryPlan | None]] = {}
+        """By repository, what other processes have put in force, and its digest."""
+        self._moved: dict[str, object] = {}
+        """Repositories whose default branch has moved since they were read, each with the last of
+        its pushes."""
 
     async def of(self, repository: Repository, tip: str = "") -> PlanReading:
         """The plan as of at most `KEPT_FOR` ago: the present one, and where that is broken, as a
         whole or in a role, what was in force before. `tip`: of the repository, as it was listed
         just now; while that stays the same GitHub need not be asked. May raise `GitHubFailed`."""
-        now = self._world.clock.now()
+        now, push = self._world.clock.now(), self._moved.get(repository.full_name)
         known = self._cached.get(repository.full_name)
         digest = await self._world.store.configuration_digest(repository.full_name)
         if not digest and await self._has_moved_here(repository):
@@ -97,6 +102,8 @@ class Plans:
         self._cached[repository.full_name] = _Cached(
             files, read, reading, now, digest, asked_at, tip, tip_since
         )
+        if self._moved.get(repository.full_name) is push:
+            self._moved.pop(repository.full_name, None)
         return reading
 
     async def _has_moved_here(self, repository: Repository) -> bool:
@@ -194,8 +201,28 @@ class Plans:
         moved = await self._world.store.adapted(repository.full_name)
         return replace(reading, plan=adapted_plan(reading.plan, moved))
 
+    async def last(self, full_name: str) -> RepositoryPlan | None:
+        """What was in force when GitHub was asked last, by whichever process; None where nothing is
+        known, and where the default branch has moved since. GitHub is not asked."""
+        if full_name in self._moved:
+            return None
+        digest = await self._world.store.configuration_digest(full_name)
+        known = self._cached.get(full_name)
+        if known is not None and known.digest == digest:
+            return known.reading.plan
+        if self._remembered.get(full_name, ("", None))[0] != digest:
+            if len(self._remembered) >= MOST_CACHED:
+                self._remembered.clear()
+            before = await self._world.store.configuration(full_name)
+            self._remembered[full_name] = before.digest, await self._plan_of(before.steps)
+        return self._remembered[full_name][1] if digest else None
+
+    async def _plan_of(self, steps: Sequence[_Readable]) -> RepositoryPlan | None:
+        return (await self._in_force(steps[0], steps[1:]))[0].plan if steps else None
+
     def forget(self, full_name: str) -> None:
         """The default branch moved: what was read is old now."""
+        self._moved[full_name] = object()
         known = self._cached.get(full_name)
         if known is not None:
             self._cached[full_name] = replace(known, read_at=LONG_AGO, tip="")

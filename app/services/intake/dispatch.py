@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final, Protocol
 
 from app.core.agents.lifecycle import LIVE
-from app.core.github.hints import read
-from app.core.steering.concerns import concerns
+from app.core.github.hints import DefaultBranchPushed, Signal, read
+from app.core.rules.plan import RepositoryPlan
+from app.core.steering.concerns import BY_PLAN, concerns
 from app.core.text.unicode import read_json
 from app.ports import (
     Clock,
@@ -33,11 +34,28 @@ UNAVAILABLE_SECONDS: Final = 2.0
 log = logging.getLogger("squadron.dispatch")
 
 
+class KnownPlans(Protocol):
+    """What is known of repositories' configurations without asking GitHub, by full name."""
+
+    async def last(self, full_name: str) -> RepositoryPlan | None:
+        """What was in force of late; None: nobody here knows."""
+        ...
+
+    def forget(self, full_name: str) -> None:
+        """It may have changed."""
+        ...
+
+
+class Unreadable:
+    """A delivery of which nobody knows what it says."""
+
+
 class Dispatcher:
     """One loop for the whole cluster at a time; a batch that was cut off is looked at again."""
 
-    def __init__(self, store: Store, exclusive: Exclusive, clock: Clock) -> None:
+    def __init__(self, store: Store, exclusive: Exclusive, clock: Clock, known: KnownPlans) -> None:
         self._store = store
+        self._known = known
         self._exclusive = exclusive
         self._clock = clock
         self._came = asyncio.Event()
@@ -70,9 +88,28 @@ class Dispatcher:
             if not deliveries:
                 return 0
             at_work = {agent.repository for agent in await self._store.agents(states=LIVE)}
-            ignored, concerning = await asyncio.to_thread(_sorted, deliveries, at_work)
+            signals = await asyncio.to_thread(_signals, deliveries)
+            plans = await self._plans(signals)
+            ignored, concerning = list[str](), dict[str, Work]()
+            for delivery, signal in zip(deliveries, signals, strict=True):
+                if (work := _work(delivery, signal, at_work, plans)) is None:
+                    ignored.append(delivery.id)
+                else:
+                    concerning[delivery.id] = work
             await self._store.dispatch(ignored, concerning)
             return len(deliveries)
+
+    async def _plans(
+        self, signals: Iterable[Signal | Unreadable | None]
+    ) -> Mapping[str, RepositoryPlan]:
+        """By repository, where they decide. What may have changed in this very batch is forgotten
+        before anybody handles the rest of it."""
+        heard = [each for each in signals if not isinstance(each, Unreadable | None)]
+        for name in {each.repository for each in heard if isinstance(each, DefaultBranchPushed)}:
+            self._known.forget(name)
+        wanted = {each.repository for each in heard if isinstance(each, BY_PLAN)}
+        found = {name: await self._known.last(name) for name in sorted(wanted)}
+        return {name: plan for name, plan in found.items() if plan is not None}
 
     async def _wait(self) -> None:
         try:
@@ -83,25 +120,27 @@ class Dispatcher:
         await self._clock.sleep(GATHER_SECONDS)
 
 
-def _sorted(
-    deliveries: Collection[Delivery], at_work: Collection[str]
-) -> tuple[list[str], dict[str, Work]]:
-    ignored: list[str] = []
-    concerning: dict[str, Work] = {}
-    for delivery in deliveries:
-        if delivery.event in ACCESS_EVENTS:
-            concerning[delivery.id] = Reconcile.after(delivery.id)
-            continue
-        if _concerns(delivery, at_work):
-            concerning[delivery.id] = HandleDelivery(delivery.id)
-        else:
-            ignored.append(delivery.id)
-    return ignored, concerning
+def _signals(deliveries: Iterable[Delivery]) -> Sequence[Signal | Unreadable | None]:
+    return [_signal(each) for each in deliveries]
 
 
-def _concerns(delivery: Delivery, at_work: Collection[str]) -> bool:
+def _signal(delivery: Delivery) -> Signal | Unreadable | None:
     try:
-        signal = read(delivery.event, read_json(delivery.body))
+        return read(delivery.event, read_json(delivery.body))
     except Exception:  # whoever handles it says what is wrong with it, and lists it
-        return True
-    return signal is not None and concerns(signal, at_work)
+        return Unreadable()
+
+
+def _work(
+    delivery: Delivery,
+    signal: Signal | Unreadable | None,
+    at_work: Collection[str],
+    plans: Mapping[str, RepositoryPlan],
+) -> Work | None:
+    if delivery.event in ACCESS_EVENTS:
+        return Reconcile.after(delivery.id)
+    if signal is None:
+        return None
+    if isinstance(signal, Unreadable) or concerns(signal, at_work, plans.get(signal.repository)):
+        return HandleDelivery(delivery.id)
+    return None

@@ -12,10 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from app.core.github.payloads import read_of
 from app.ports import Clock, Delivery, Store
 
 MOST_BODY_BYTES: Final = 25 * 1024 * 1024
 """GitHub sends nothing larger (GitHub: webhook payloads are capped at 25 MB)."""
+MOST_KEPT_WHOLE_BYTES: Final = 64 * 1024
+"""Of a larger body only what is read later is kept."""
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _EVENT: Final = re.compile(r"[a-z0-9_]{1,60}")
 
@@ -56,10 +59,11 @@ class Intake:
         if not _EVENT.fullmatch(event):
             raise RefusedDelivery(400, "X-GitHub-Event is missing or malformed")
         try:
-            json.loads(body)
+            payload: object = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise RefusedDelivery(400, "the body is no JSON") from error
-        return Delivery(delivery_id, event, body, self._clock.now())
+        kept = body if len(body) <= MOST_KEPT_WHOLE_BYTES else _shortened(payload, body)
+        return Delivery(delivery_id, event, kept, self._clock.now())
 
     async def accept(self, delivery: Delivery) -> bool:
         """Commit; False if the id was known before. Raises `StoreUnavailable`."""
@@ -69,6 +73,12 @@ class Intake:
         """All secrets are tried, so that the time does not tell which of them it was."""
         is_signature_of = [_is_signature(signature, secret, body) for secret in self._secrets]
         return any(is_signature_of)
+
+
+def _shortened(payload: object, body: bytes) -> bytes:
+    """What is read of it, and by what two that are alike in that are told apart."""
+    kept = read_of(payload)
+    return json.dumps({**kept, "sha256_of_all": hashlib.sha256(body).hexdigest()}).encode()
 
 
 def _is_signature(signature: bytes, secret: bytes, body: bytes) -> bool:
