@@ -2,25 +2,41 @@
 #
 #   docker build --tag squadron .
 #   docker run --stop-timeout 90 --publish 8000:8000 --volume squadron:/data \
-#     --env-file squadron.env \
+#     --env-file .squadron-data/squadron.env \
 #     --cap-drop ALL --security-opt no-new-privileges \
 #     --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
 #     --security-opt systempaths=unconfined squadron
 #
 # compose.yaml says the same. Each agent works in a sandbox of its own inside this container:
 # docs/how-to/allow-the-sandbox.md says what each option is for, and without them the service does
-# not start. What agents' work needs besides git and Python (compilers, test runners) belongs into an image that is built
-# FROM this one.
+# not start. What agents' work needs besides git and Python (compilers, test runners) belongs into an
+# image that is built FROM this one. `--build-arg EXTRAS=claude,copilot` adds the coding agents that
+# roles may name as their runtime.
 
-FROM python:3.11.14-slim-bookworm AS base
+# By its digest, which names the same bytes whenever it is built.
+FROM python:3.11.14-slim-bookworm@sha256:65a93d69fa75478d554f4ad27c85c1e69fa184956261b4301ebaf6dbb0a3543d AS base
 
 FROM base AS build
+ARG EXTRAS=
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /opt/squadron
 WORKDIR /src
 COPY pyproject.toml constraints.txt README.md LICENSE ./
+# What Squadron needs comes in a layer before its code, which changes more often: an empty package
+# stands in for that.
+RUN mkdir app && touch app/__init__.py \
+ && /opt/squadron/bin/pip install --constraint constraints.txt ".${EXTRAS:+[$EXTRAS]}"
 COPY app ./app
-RUN /opt/squadron/bin/pip install --constraint constraints.txt .
+RUN /opt/squadron/bin/pip install --no-deps --force-reinstall .
+# The Copilot CLI comes from npm; what it runs is one program, which needs no Node.
+RUN mkdir -p /opt/bin \
+ && case ",$EXTRAS," in *,copilot,*) \
+      apt-get update && apt-get install --yes --no-install-recommends npm \
+      && version="$(/opt/squadron/bin/python -c \
+           'from app.adapters.runtimes import copilot; print(copilot.CLI_VERSION)')" \
+      && npm install --no-fund --no-audit --prefix /opt/clis "@github/copilot@$version" \
+      && cp /opt/clis/node_modules/@github/copilot-linux-*/copilot /opt/bin/ ;; \
+    esac
 
 FROM base
 RUN apt-get update \
@@ -29,6 +45,7 @@ RUN apt-get update \
  && useradd --uid 10001 --user-group --create-home --shell /usr/sbin/nologin squadron \
  && install --directory --owner=squadron --group=squadron --mode=0700 /data
 COPY --from=build /opt/squadron /opt/squadron
+COPY --from=build /opt/bin /usr/local/bin
 ENV PATH=/opt/squadron/bin:$PATH PYTHONUNBUFFERED=1 SQUADRON_DATA_DIR=/data
 USER squadron
 WORKDIR /home/squadron

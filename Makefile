@@ -18,7 +18,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@touch $@
 
 demo: install
-	@$(BIN)/squadron demo $(ARGS)
+	@PATH="$(CURDIR)/$(VENV)/clis/node_modules/.bin:$$PATH" $(BIN)/squadron demo $(ARGS)
 
 # What is quick and certain; what takes longer is left to `make full`.
 test: install

@@ -5,6 +5,7 @@ representation contains a secret, or any value of a variable that may hold one.
 """
 
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ _NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,38}")
 _TOKEN_LINE: Final = (
     "expected a name, a blank and a token; a name has up to 39 letters, digits, '.', '_' and '-'"
 )
+_BETWEEN_ENCODED: Final = re.compile(r"[,\s]+")
 _PEM: Final = re.compile(r"^-----BEGIN .*?^-----END [^\n]*-----$", re.DOTALL | re.MULTILINE)
 
 
@@ -96,7 +98,8 @@ class Settings:
 
     def secret_values(self) -> tuple[str, ...]:
         """All that must not leave this installation, as far as it can be told from words."""
-        secrets = [*self.github_private_keys, *self.webhook_secrets]
+        secrets = [*self.github_private_keys, *map(_encoded, self.github_private_keys)]
+        secrets += self.webhook_secrets
         secrets += (each.token for each in self.admin_tokens)
         secrets += filter(None, (self.model_api_key,))
         password = urlsplit(self.database_url.get_secret_value()).password or ""
@@ -204,13 +207,13 @@ class _Reader:
     def _private_keys(self, value: SecretStr | None) -> tuple[SecretStr, ...]:
         if value is None:
             return ()
-        text = "\n".join(line.strip() for line in value.get_secret_value().splitlines())
+        text = "\n".join(line.strip() for line in _pem_text(value).splitlines())
         blocks = _PEM.findall(text)
         if _PEM.sub("", text).strip() or any(block.count("\n") < 2 for block in blocks):
             self._wrong(
                 "GITHUB_PRIVATE_KEY",
-                f"is not a PEM file's text (did its line breaks get lost? "
-                f"{PREFIX}GITHUB_PRIVATE_KEY_FILE takes the file as it is)",
+                f"is neither a PEM file's text nor the base64 of one (did its line breaks get lost?"
+                f" {PREFIX}GITHUB_PRIVATE_KEY_FILE takes the file as it is)",
             )
         elif len(blocks) > MAX_ROTATING:
             self._too_many("GITHUB_PRIVATE_KEY", f"{len(blocks)} keys")
@@ -257,6 +260,22 @@ class _Reader:
 
     def _wrong(self, name: str, message: str) -> None:
         self._problems.append(f"{PREFIX}{name} {message}")
+
+
+def _pem_text(value: SecretStr) -> str:
+    """Keys as they stand in their files, where they were given as base64, too: in one line, as
+    files of settings need it. Several have commas between them."""
+    given = value.get_secret_value()
+    try:
+        pieces = [b64decode(each, validate=True) for each in _BETWEEN_ENCODED.split(given)]
+        return "\n".join(each.decode() for each in pieces)
+    except ValueError:
+        return given
+
+
+def _encoded(key: SecretStr) -> SecretStr:
+    """As it may stand in the environment, but for its end, which depends on what follows it."""
+    return SecretStr(b64encode(key.get_secret_value().encode())[:-4].decode())
 
 
 def _of(tokens: Sequence[AdminToken]) -> Sequence[str]:

@@ -33,7 +33,7 @@ VARIABLES: Final[Mapping[str, Variable]] = MappingProxyType(
     {
         "GITHUB_APP_ID": Variable(meaning="the App id of your GitHub App", is_required=True),
         "GITHUB_PRIVATE_KEY": Variable(
-            meaning="a private key of your GitHub App",
+            meaning="a private key of your GitHub App, as PEM or as the base64 of that in one line",
             is_required=True,
             is_secret=True,
         ),

@@ -1,5 +1,6 @@
 """The environment: what it may say, what is refused, and that no secret is ever shown."""
 
+from base64 import b64encode
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -47,7 +48,8 @@ def test_an_empty_environment_has_its_defaults_and_says_what_serving_needs() -> 
     assert settings.problems_for_serving() == (
         "SQUADRON_GITHUB_APP_ID is not set or empty: set it to the App id of your GitHub App",
         "SQUADRON_GITHUB_PRIVATE_KEY is not set or empty: set it "
-        "(or SQUADRON_GITHUB_PRIVATE_KEY_FILE) to a private key of your GitHub App",
+        "(or SQUADRON_GITHUB_PRIVATE_KEY_FILE) to a private key of your GitHub App,"
+        " as PEM or as the base64 of that in one line",
         "SQUADRON_WEBHOOK_SECRET is not set or empty: set it (or SQUADRON_WEBHOOK_SECRET_FILE) "
         "to the webhook secret of your GitHub App; without it anybody could send orders",
     )
@@ -162,6 +164,19 @@ def test_two_private_keys_are_two_pem_blocks(between: str) -> None:
     assert shown(load_settings(environ).github_private_keys) == [PEM, other]
 
 
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("between", [",", ", ", "\n"])
+def test_private_keys_may_be_base64_in_one_line(between: str, end: str) -> None:
+    pems = [PEM, PEM.replace(CANARY, "other")]
+    encoded = [b64encode(f"{each}{end}".encode()).decode() for each in pems]
+    one = load_settings({"SQUADRON_GITHUB_PRIVATE_KEY": encoded[0]})
+    assert shown(one.github_private_keys) == [PEM]
+    both = load_settings({"SQUADRON_GITHUB_PRIVATE_KEY": between.join(encoded)})
+    assert shown(both.github_private_keys) == pems
+    for secret in encoded:
+        assert any(value in secret and len(value) > 20 for value in both.secret_values()), "masked"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "problem"),
     [
@@ -184,7 +199,7 @@ def test_two_private_keys_are_two_pem_blocks(between: str) -> None:
             (
                 "GITHUB_PRIVATE_KEY",
                 value,
-                "is not a PEM file's text (did its line breaks get lost? "
+                "is neither a PEM file's text nor the base64 of one (did its line breaks get lost? "
                 "SQUADRON_GITHUB_PRIVATE_KEY_FILE takes the file as it is)",
             )
             for value in (
@@ -192,6 +207,8 @@ def test_two_private_keys_are_two_pem_blocks(between: str) -> None:
                 f"{CANARY}\n{PEM}",
                 f"{PEM}\n{PEM[:40]}",
                 f"{PEM}\n{PEM.replace(chr(10), ' ')}",
+                b64encode(CANARY.encode()).decode(),
+                b64encode(f"{PEM}\n{CANARY}".encode()).decode(),
             )
         ),
     ],
@@ -213,8 +230,8 @@ def test_all_mistakes_are_said_at_once_without_any_value() -> None:
     ) == (
         "SQUADRON_GITHUB_API_URL must be an address like https://host/path, without credentials",
         "SQUADRON_GITHUB_APP_ID must be the App's numeric id",
-        "SQUADRON_GITHUB_PRIVATE_KEY is not a PEM file's text (did its line breaks get lost? "
-        "SQUADRON_GITHUB_PRIVATE_KEY_FILE takes the file as it is)",
+        "SQUADRON_GITHUB_PRIVATE_KEY is neither a PEM file's text nor the base64 of one"
+        " (did its line breaks get lost? SQUADRON_GITHUB_PRIVATE_KEY_FILE takes the file as it is)",
         "SQUADRON_DATABASE_URL must start with postgresql:// or sqlite:///",
         'SQUADRON_MODEL must be provider:name (like openai:gpt-5), not "gpt-5"',
         "SQUADRON_MODEL_BASE_URL must be an address like https://host/path, without credentials",

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import re
+import resource
+import signal
 import socket
 import stat
 from collections.abc import Callable
@@ -17,7 +19,7 @@ from pydantic import SecretStr
 
 from app.adapters.github.registration import NewApp, convert
 from app.cli.setup.command import served
-from app.cli.setup.files import AppFiles, CannotKeep
+from app.cli.setup.files import AppFolder, CannotKeep
 from app.cli.setup.page import MOST_BROWSERS, Means, Registration
 from app.config.variables import DEFAULT_API_URL
 from app.core.github.registration import LIFE, Order
@@ -39,10 +41,10 @@ def registration(
         await asyncio.sleep(0)
         return APP
 
-    files = AppFiles(directory)
-    files.prepare()
+    folder = AppFolder(directory)
+    folder.prepare()
     states = map("state{}".format, count())
-    means = Means(convert_any, lambda: next(states), files, DEFAULT_API_URL, clock, told.append)
+    means = Means(convert_any, lambda: next(states), folder, clock, told.append)
     order = Order("https://github.com", "https://squadron.example/webhook", organization)
     return Registration(order, clock.now() + LIFE, means)
 
@@ -125,38 +127,55 @@ async def test_secrets_that_cannot_be_kept_are_told_with_a_way_out(tmp_path: Pat
     assert "HOOK" not in answer.text + told[0]
 
 
-def test_all_files_are_written_or_none(tmp_path: Path) -> None:
-    files = AppFiles(tmp_path / "data")
-    files.prepare()
-    files.environment.write_text("mine")
+def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
+    folder = AppFolder(tmp_path / "data")
+    folder.prepare()
+    folder.environment.write_text("mine")
     with pytest.raises(CannotKeep, match=r"squadron\.env cannot be written: File exists"):
-        files.write(APP, DEFAULT_API_URL)
-    assert [path.name for path in files.directory.iterdir()] == ["squadron.env"]
-    assert files.environment.read_text() == "mine"
+        folder.write(APP)
+    assert [path.name for path in folder.directory.iterdir()] == ["squadron.env"]
+    assert folder.environment.read_text() == "mine"
 
 
-def test_what_is_written_is_for_its_owner_alone_and_for_any_shell(tmp_path: Path) -> None:
-    files = AppFiles(tmp_path / "a b")
-    files.prepare()
-    files.write(APP, DEFAULT_API_URL)
-    assert files.key.read_text() == "KEY\n"
-    assert files.secret.read_text() == "HOOK\n"
-    assert files.environment.read_text() == (
+def test_a_file_that_cannot_be_finished_is_taken_away(tmp_path: Path) -> None:
+    folder = AppFolder(tmp_path / "data")
+    folder.prepare()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handled = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20, before[1]))
+    try:
+        with pytest.raises(CannotKeep, match=r"squadron\.env cannot be written: File too large"):
+            folder.write(APP)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handled)
+    assert list(folder.directory.iterdir()) == []
+
+
+def test_what_is_written_is_for_its_owner_alone_and_names_no_place(tmp_path: Path) -> None:
+    folder = AppFolder(tmp_path / "a b", "anthropic:opus", "https://git.example.org/api/v3")
+    folder.prepare()
+    folder.write(APP)
+    assert folder.environment.read_text() == (
+        "# The GitHub App https://github.com/apps/squadron.\n"
         "SQUADRON_GITHUB_APP_ID=7\n"
-        f"SQUADRON_GITHUB_PRIVATE_KEY_FILE='{tmp_path}/a b/github-app.pem'\n"
-        f"SQUADRON_WEBHOOK_SECRET_FILE='{tmp_path}/a b/webhook-secret'\n"
-        f"SQUADRON_DATA_DIR='{tmp_path}/a b'\n"
+        "SQUADRON_GITHUB_PRIVATE_KEY=S0VZCg==\n"
+        "SQUADRON_WEBHOOK_SECRET=HOOK\n"
+        "SQUADRON_GITHUB_API_URL=https://git.example.org/api/v3\n"
+        "\n"
+        "# The model of roles that name none, openai:NAME or anthropic:NAME, and its key.\n"
+        "SQUADRON_MODEL=anthropic:opus\n"
+        "SQUADRON_MODEL_API_KEY=\n"
     )
-    for path in files.directory.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(folder.environment.stat().st_mode) == 0o600
     with pytest.raises(CannotKeep, match="there already"):
-        files.check_free()
+        folder.check_free()
 
 
 def test_a_file_in_place_of_the_directory_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     with pytest.raises(CannotKeep, match="cannot be used: File exists"):
-        AppFiles(tmp_path / "data").prepare()
+        AppFolder(tmp_path / "data").prepare()
 
 
 Answer = Callable[[httpx.Request], httpx.Response]

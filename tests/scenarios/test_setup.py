@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,7 +33,6 @@ from tests.support.waiting import MOST_SECONDS, until
 
 pytestmark = pytest.mark.full
 
-FILES = {"github-app.pem", "webhook-secret", "squadron.env"}
 HOOK = "https://squadron.example/webhook"
 
 
@@ -155,6 +155,18 @@ def settings_of(file: Path) -> dict[str, str]:
     return {name: value for name, _, value in lines if name.startswith("SQUADRON_")}
 
 
+def as_docker_reads(file: Path) -> dict[str, str]:
+    """The same by `docker run --env-file`: whatever follows the first `=`, quotes too."""
+    lines = [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
+    return dict(line.split("=", 1) for line in lines)
+
+
+def as_systemd_reads(file: Path) -> dict[str, str]:
+    """The same by `EnvironmentFile=`: as it stands, but for quotes and backslashes."""
+    assert not re.search(r"['\"\\]", file.read_text()), "systemd would read them in its own way"
+    return as_docker_reads(file)
+
+
 def test_one_click_makes_an_app_with_which_the_service_works(
     tmp_path: Path, github: GitHub
 ) -> None:
@@ -173,16 +185,20 @@ def test_one_click_makes_an_app_with_which_the_service_works(
         code, said = running.ends()
     assert code == 0, said
     data = running.directory
-    assert running.written() == FILES
+    assert running.written() == {"squadron.env"}
     assert stat.S_IMODE(data.stat().st_mode) == 0o700
-    assert {stat.S_IMODE((data / name).stat().st_mode) for name in FILES} == {0o600}
+    assert stat.S_IMODE((data / "squadron.env").stat().st_mode) == 0o600
 
-    # Nobody but the files was told the secrets.
-    key, secret = (
-        (data / name).read_text().strip() for name in ("github-app.pem", "webhook-secret")
+    # Nobody but the file was told the secrets.
+    written = settings_of(data / "squadron.env")
+    encoded, secret = (
+        written[f"SQUADRON_{name}"] for name in ("GITHUB_PRIVATE_KEY", "WEBHOOK_SECRET")
     )
-    for text in (said, *running.pages, (data / "squadron.env").read_text()):
-        assert secret not in text and key.splitlines()[1] not in text and "PRIVATE KEY" not in text
+    key = b64decode(encoded).decode()
+    assert key.startswith("-----BEGIN")
+    for text in (said, *running.pages):
+        assert secret not in text and encoded not in text
+        assert key.splitlines()[1] not in text and "PRIVATE KEY" not in text
 
     # The terminal says what is next: to install it …
     [install] = re.findall(r"http\S+/installations/new", said)
@@ -191,14 +207,16 @@ def test_one_click_makes_an_app_with_which_the_service_works(
         assert browser.post(str(page.url).removesuffix("/new")).status_code == 302
     # … and to start the service, with nothing but what was written, and a model.
     assert f". {data}/squadron.env" in said
-    written = settings_of(data / "squadron.env")
     assert written.keys() == {
         "SQUADRON_GITHUB_APP_ID",
-        "SQUADRON_GITHUB_PRIVATE_KEY_FILE",
-        "SQUADRON_WEBHOOK_SECRET_FILE",
+        "SQUADRON_GITHUB_PRIVATE_KEY",
+        "SQUADRON_WEBHOOK_SECRET",
         "SQUADRON_GITHUB_API_URL",
-        "SQUADRON_DATA_DIR",
+        "SQUADRON_MODEL",
+        "SQUADRON_MODEL_API_KEY",
     }
+    for reader in (as_docker_reads, as_systemd_reads):
+        assert reader(data / "squadron.env") == written
     with working(tmp_path, github, written, port) as team:
         task = team.give(
             "bug-fix",
@@ -228,6 +246,7 @@ def working(
         environment = {
             **processes.base_environment(directory),
             **written,
+            "SQUADRON_DATA_DIR": str(directory / "data"),
             "SQUADRON_CONFIG": str(rules),
             "SQUADRON_MODEL": "openai:scripted",
             "SQUADRON_MODEL_BASE_URL": f"{model.url}/v1",
@@ -394,20 +413,20 @@ def test_another_host_name_for_this_machine_is_not_served(tmp_path: Path, github
 def test_what_is_there_is_left_alone(tmp_path: Path, github: GitHub) -> None:
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
-    (data / "webhook-secret").write_text("mine")
+    (data / "squadron.env").write_text("mine")
     said = refused(tmp_path, github)
-    assert "webhook-secret: there already, and left as it is" in said
-    assert (data / "webhook-secret").read_text() == "mine"
+    assert "squadron.env: there already, and left as it is" in said
+    assert (data / "squadron.env").read_text() == "mine"
     # The same if it appears while the page is open.
-    (data / "webhook-secret").unlink()
+    (data / "squadron.env").unlink()
     with setup(tmp_path, github, "--organization", "ada") as running:
         answer = running.answer_of_github()
-        (data / "github-app.pem").write_text("mine too")
+        (data / "squadron.env").write_text("mine too")
         page = running.get(answer)
         assert (page.status_code, "there already" in page.text) == (500, True)
         code, said = running.ends()
         assert (code, "Nothing was written" in said) == (1, True)
-        assert running.written() == {"github-app.pem"}
+        assert (data / "squadron.env").read_text() == "mine too"
         code_of_github = parse_qs(urlsplit(answer).query)["code"][0]
         unspent = running.browser.post(f"{github.url}/app-manifests/{code_of_github}/conversions")
         assert unspent.status_code == 201

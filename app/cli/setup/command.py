@@ -16,7 +16,7 @@ import uvicorn
 from app.adapters.clock import SystemClock, new_name
 from app.adapters.github.registration import NewApp, convert
 from app.cli.failing import fail
-from app.cli.setup.files import AppFiles, CannotKeep
+from app.cli.setup.files import AppFolder, CannotKeep
 from app.cli.setup.page import NOTHING_WRITTEN, Means, Registration
 from app.cli.terminal import say
 from app.config.settings import SettingsError, git_url_of, load_local_settings
@@ -64,9 +64,9 @@ def setup(
         str | None,
         typer.Option(help="Organization that owns the App; else you do.", callback=_organization),
     ] = None,
-    data_dir: Annotated[
+    folder: Annotated[
         Path | None,
-        typer.Option(help="Where key, secret and settings are written; else SQUADRON_DATA_DIR."),
+        typer.Option(help="Where squadron.env is written; else SQUADRON_DATA_DIR."),
     ] = None,
     host: Annotated[
         str, typer.Option(help="Loopback address of the page.", callback=_loopback)
@@ -76,8 +76,10 @@ def setup(
     """Register your GitHub App in a browser, with one click, and keep its secrets."""
     try:
         settings = load_local_settings(os.environ)
-        files = AppFiles((data_dir or settings.data_dir).absolute())
-        files.prepare()
+        kept = AppFolder(
+            (folder or settings.data_dir).absolute(), settings.model or "", settings.github_api_url
+        )
+        kept.prepare()
         listener = socket.create_server(
             (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET
         )
@@ -85,15 +87,14 @@ def setup(
         fail(f"{error}")
     except OSError as error:
         fail(f"port {port} of {host} cannot be listened on: {error.strerror}; --port takes another")
-    clock, api_url = SystemClock(), settings.github_api_url
+    clock = SystemClock()
     registration = Registration(
-        Order(git_url_of(api_url), webhook_url, organization),
+        Order(git_url_of(kept.api_url), webhook_url, organization),
         clock.now() + LIFE,
         Means(
-            partial(convert, api_url=api_url, clock=clock),
+            partial(convert, api_url=kept.api_url, clock=clock),
             _new_state,
-            files,
-            api_url,
+            kept,
             clock,
             partial(say, err=True),
         ),
@@ -102,7 +103,7 @@ def setup(
         app = asyncio.run(served(registration, listener, LIFE))
     if app is None:
         raise typer.Exit(1)
-    _tell_next_steps(app, files)
+    _tell_next_steps(app, kept)
 
 
 async def served(
@@ -151,14 +152,14 @@ def _new_state() -> str:
     return new_name() + new_name()
 
 
-def _tell_next_steps(app: NewApp, files: AppFiles) -> None:
-    environment = shlex.quote(str(files.environment))
+def _tell_next_steps(app: NewApp, kept: AppFolder) -> None:
+    environment = shlex.quote(str(kept.environment))
     say(
-        f"Registered {app.page}, which belongs to {app.owner}. Written, for you alone to read:\n"
-        f"  {files.key}\n  {files.secret}\n  {files.environment}\n"
-        "Next:\n"
+        f"Registered {app.page}, which belongs to {app.owner}. Its key and its secret are in\n"
+        f"  {kept.environment}\n"
+        "for you alone to read. Next:\n"
         f"1. install it on your repositories: {app.page}/installations/new\n"
-        "2. name a model: set SQUADRON_MODEL and SQUADRON_MODEL_API_KEY_FILE\n"
+        "2. name a model and its key at the end of that file\n"
         "3. install bubblewrap, which locks agents in (Debian: apt-get install bubblewrap)\n"
         f"4. set -a; . {environment}; set +a\n"
         "5. look whether all is well, and start: squadron doctor && squadron serve"

@@ -1,8 +1,9 @@
-"""What `squadron setup` leaves: the key, the webhook secret, and the settings that name them."""
+"""What `squadron setup` leaves: a folder with the settings and secrets of the App."""
 
 import os
 import shlex
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,25 +21,23 @@ class CannotKeep(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class AppFiles:
-    """The three files in a directory that its owner alone can enter."""
+class AppFolder:
+    """A directory that its owner alone can enter, with one file in it.
+
+    Nothing in that file names a path or needs quotes. So a shell, systemd and Docker read it alike,
+    as whoever owns it, and the service may run as somebody else and in another place.
+    """
 
     directory: Path
     """Absolute."""
-
-    @property
-    def key(self) -> Path:
-        """The private key, PEM."""
-        return self.directory / "github-app.pem"
-
-    @property
-    def secret(self) -> Path:
-        """The webhook secret."""
-        return self.directory / "webhook-secret"
+    model: str = ""
+    """`provider:name` for roles that name none; empty: not known yet."""
+    api_url: str = DEFAULT_API_URL
+    """Of GitHub."""
 
     @property
     def environment(self) -> Path:
-        """Settings as lines of NAME=VALUE, for a shell or a service manager."""
+        """Settings as lines of NAME=VALUE, secrets among them."""
         return self.directory / "squadron.env"
 
     def prepare(self) -> None:
@@ -51,54 +50,47 @@ class AppFiles:
         if mode & ~DIRECTORY_MODE:
             raise CannotKeep(
                 f"{self.directory} is open to others (mode {mode:o}): `chmod 700"
-                f" {shlex.quote(str(self.directory))}`, or name another by --data-dir"
+                f" {shlex.quote(str(self.directory))}`, or name another by --folder"
             )
         if not os.access(self.directory, os.W_OK | os.X_OK):
-            raise CannotKeep(f"{self.directory} cannot be written to: name another by --data-dir")
+            raise CannotKeep(f"{self.directory} cannot be written to: name another by --folder")
         self.check_free()
 
     def check_free(self) -> None:
-        """Raises `CannotKeep` if one of the files is there: secrets are never overwritten."""
-        there = [path for path in (self.key, self.secret, self.environment) if path.exists()]
-        if there:
-            names = ", ".join(map(str, there))
+        """Raises `CannotKeep` if the file is there: secrets are never overwritten."""
+        if self.environment.exists():
             raise CannotKeep(
-                f"{names}: there already, and left as it is. Squadron has its App; if you want"
-                " another one, move what is there away, or name another directory by --data-dir"
+                f"{self.environment}: there already, and left as it is. Squadron has its App; if"
+                " you want another one, move it away, or name another directory by --folder"
             )
 
-    def write(self, app: NewApp, api_url: str) -> None:
-        """All three files or none. Raises `CannotKeep`."""
-        settings = {
-            "GITHUB_APP_ID": str(app.id),
-            "GITHUB_PRIVATE_KEY_FILE": str(self.key),
-            "WEBHOOK_SECRET_FILE": str(self.secret),
-            "DATA_DIR": str(self.directory),
-            **({} if api_url == DEFAULT_API_URL else {"GITHUB_API_URL": api_url}),
-        }
-        lines = (f"{PREFIX}{name}={shlex.quote(value)}\n" for name, value in settings.items())
-        self._write_all(
-            {
-                self.key: f"{app.private_key.get_secret_value().strip()}\n",
-                self.secret: f"{app.webhook_secret.get_secret_value()}\n",
-                self.environment: "".join(lines),
-            }
-        )
-
-    @staticmethod
-    def _write_all(contents: Mapping[Path, str]) -> None:
-        written: list[Path] = []
+    def write(self, app: NewApp) -> None:
+        """The whole file or none. Raises `CannotKeep`."""
+        is_ours = False
         try:
-            for path, content in contents.items():
-                # Exclusively, and with its mode from the first moment on.
-                number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, SECRET_MODE)
-                written.append(path)
-                with os.fdopen(number, "w", encoding="utf-8") as file:
-                    file.write(content)
-                    file.flush()
-                    os.fsync(file.fileno())
+            # Exclusively, and with its mode from the first moment on.
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+            number = os.open(self.environment, flags, SECRET_MODE)
+            is_ours = True
+            with os.fdopen(number, "w", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in self._lines(app))
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as error:
-            for incomplete in written:
+            if is_ours:
                 with suppress(OSError):
-                    incomplete.unlink()
-            raise CannotKeep(f"{path} cannot be written: {error.strerror}") from error
+                    self.environment.unlink()
+            raise CannotKeep(f"{self.environment} cannot be written: {error.strerror}") from error
+
+    def _lines(self, app: NewApp) -> Iterator[str]:
+        key = f"{app.private_key.get_secret_value().strip()}\n"
+        yield f"# The GitHub App {app.page}."
+        yield f"{PREFIX}GITHUB_APP_ID={app.id}"
+        yield f"{PREFIX}GITHUB_PRIVATE_KEY={b64encode(key.encode()).decode()}"
+        yield f"{PREFIX}WEBHOOK_SECRET={shlex.quote(app.webhook_secret.get_secret_value())}"
+        if self.api_url != DEFAULT_API_URL:
+            yield f"{PREFIX}GITHUB_API_URL={self.api_url}"
+        yield ""
+        yield "# The model of roles that name none, openai:NAME or anthropic:NAME, and its key."
+        yield f"{PREFIX}MODEL={self.model}"
+        yield f"{PREFIX}MODEL_API_KEY="

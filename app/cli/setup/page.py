@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app.adapters.github.registration import APP_EVENTS, APP_PERMISSIONS, NewApp
-from app.cli.setup.files import AppFiles, CannotKeep
+from app.cli.setup.files import AppFolder, CannotKeep
 from app.core.github.registration import Begun, Order
 from app.ports import Clock, GitHubFailed, Refused
 
@@ -44,8 +44,7 @@ class Means:
     convert: Callable[[str], Awaitable[NewApp]]
     """A code to an App; raises `GitHubFailed`."""
     new_state: Callable[[], str]
-    files: AppFiles
-    api_url: str
+    folder: AppFolder
     clock: Clock
     tell: Callable[[str], None]
     """Says to the person at the terminal what went wrong; never a code, a state or a secret."""
@@ -90,7 +89,7 @@ class Registration:
             manifest=json.dumps(manifest),
             permissions=APP_PERMISSIONS,
             events=APP_EVENTS,
-            directory=self._means.files.directory,
+            file=self._means.folder.environment,
         )
         opened = Response(text, 200, HEADERS, "text/html")
         # Lax: GitHub's answer is a link that the browser follows, and has to bring it.
@@ -124,7 +123,7 @@ class Registration:
         if problem is not None:
             return self._refuse(403, problem)
         try:
-            self._means.files.check_free()
+            self._means.folder.check_free()
         except CannotKeep as error:
             return self._end(str(error))
         try:
@@ -145,7 +144,7 @@ class Registration:
                 " not kept. Delete it if it is yours, and begin again"
             )
         try:
-            self._means.files.write(app, self._means.api_url)
+            self._means.folder.write(app)
         except CannotKeep as error:
             return self._end(
                 f"{error}. The App {app.page} is registered, but its secrets are lost: delete it"
@@ -154,7 +153,7 @@ class Registration:
         self.app = app
         self.over.set()
         text = self._templates.get_template("done.html").render(
-            app=app, directory=self._means.files.directory
+            app=app, file=self._means.folder.environment
         )
         return Response(text, 200, HEADERS, "text/html")
 
