@@ -34,7 +34,6 @@ _NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,38}")
 _TOKEN_LINE: Final = (
     "expected a name, a blank and a token; a name has up to 39 letters, digits, '.', '_' and '-'"
 )
-_BETWEEN_ENCODED: Final = re.compile(r"[,\s]+")
 _PEM: Final = re.compile(r"^-----BEGIN .*?^-----END [^\n]*-----$", re.DOTALL | re.MULTILINE)
 
 
@@ -263,12 +262,12 @@ class _Reader:
 
 
 def _pem_text(value: SecretStr) -> str:
-    """Keys as they stand in their files, where they were given as base64, too: in one line, as
-    files of settings need it. Several have commas between them."""
+    """Keys as they stand in their files, where they were given as base64, too: files of settings
+    need one line. Several have commas between them."""
     given = value.get_secret_value()
     try:
-        pieces = [b64decode(each, validate=True) for each in _BETWEEN_ENCODED.split(given)]
-        return "\n".join(each.decode() for each in pieces)
+        encoded = ("".join(each.split()) for each in given.split(","))
+        return "\n".join(b64decode(each, validate=True).decode() for each in encoded)
     except ValueError:
         return given
 

@@ -1,7 +1,7 @@
 """The environment: what it may say, what is refused, and that no secret is ever shown."""
 
-from base64 import b64encode
-from collections.abc import Iterable
+from base64 import b64encode, encodebytes
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -165,15 +165,18 @@ def test_two_private_keys_are_two_pem_blocks(between: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["", "\n"])
-@pytest.mark.parametrize("between", [",", ", ", "\n"])
-def test_private_keys_may_be_base64_in_one_line(between: str, end: str) -> None:
+@pytest.mark.parametrize("between", [",", ", ", ",\n"])
+@pytest.mark.parametrize("encode", [b64encode, encodebytes], ids=["one line", "wrapped"])
+def test_private_keys_may_be_base64(
+    encode: Callable[[bytes], bytes], between: str, end: str
+) -> None:
     pems = [PEM, PEM.replace(CANARY, "other")]
-    encoded = [b64encode(f"{each}{end}".encode()).decode() for each in pems]
+    encoded = [encode(f"{each}{end}".encode()).decode() for each in pems]
     one = load_settings({"SQUADRON_GITHUB_PRIVATE_KEY": encoded[0]})
     assert shown(one.github_private_keys) == [PEM]
     both = load_settings({"SQUADRON_GITHUB_PRIVATE_KEY": between.join(encoded)})
     assert shown(both.github_private_keys) == pems
-    for secret in encoded:
+    for secret in ("".join(each.split()) for each in encoded):
         assert any(value in secret and len(value) > 20 for value in both.secret_values()), "masked"
 
 

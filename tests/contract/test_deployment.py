@@ -14,7 +14,7 @@ import yaml
 from app.adapters.sandbox import Bounds
 from app.adapters.sandbox.setups import Room
 from app.bootstrap import DRAIN_SECONDS
-from app.cli.setup.files import AppFolder
+from app.cli.setup.folder import AppFolder
 from app.config.operator import OperatorConfig
 from app.config.variables import DEFAULT_DATA_DIR
 from app.services.intake.intake import MOST_BODY_BYTES

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 
 from app.adapters.github.registration import NewApp, convert
 from app.cli.setup.command import served
-from app.cli.setup.files import AppFolder, CannotKeep
+from app.cli.setup.folder import AppFolder, CannotKeep
 from app.cli.setup.page import MOST_BROWSERS, Means, Registration
 from app.config.variables import DEFAULT_API_URL
 from app.core.github.registration import LIFE, Order

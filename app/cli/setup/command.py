@@ -16,7 +16,7 @@ import uvicorn
 from app.adapters.clock import SystemClock, new_name
 from app.adapters.github.registration import NewApp, convert
 from app.cli.failing import fail
-from app.cli.setup.files import AppFolder, CannotKeep
+from app.cli.setup.folder import AppFolder, CannotKeep
 from app.cli.setup.page import NOTHING_WRITTEN, Means, Registration
 from app.cli.terminal import say
 from app.config.settings import SettingsError, git_url_of, load_local_settings

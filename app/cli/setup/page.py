@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from app.adapters.github.registration import APP_EVENTS, APP_PERMISSIONS, NewApp
-from app.cli.setup.files import AppFolder, CannotKeep
+from app.cli.setup.folder import AppFolder, CannotKeep
 from app.core.github.registration import Begun, Order
 from app.ports import Clock, GitHubFailed, Refused
 
