@@ -26,7 +26,7 @@ MOST_ENVIRONMENT_BYTES = 4_000_000
 MOST_KILL_ROUNDS = 250
 KILL_ROUND_SECONDS = 0.02
 QUIET_ROUNDS = 5
-"""What forks away while /proc is being read can be missed, so one look is not enough."""
+"""What forks away while /proc is being read can be missed, so one quiet look is not enough."""
 
 _DIES_WITH_PARENT = ("setpriv", "--pdeathsig", "KILL", "--")
 
@@ -70,19 +70,30 @@ class ProcessGroups:
     async def kill_marked(self, marker: str, variable: str = SEGMENT_VARIABLE) -> int:
         """Kill all processes that carry the marker, also those that are forked meanwhile.
 
+        A round in which a process that is new ended before it could be looked at proves nothing:
+        that process may have been one of these, and its child goes on. On a machine where
+        processes come and go all the time such rounds end with the bound.
+
         Raises `TimeoutError` (an `OSError`) when some are left after the last round.
         """
         wanted = f"{variable}={marker}".encode()
         killed: set[int] = set()
+        look = _Looked(set(), set())
         quiet_rounds = 0
         for _ in range(MOST_KILL_ROUNDS):
-            alive = _kill_all_with(wanted)
-            killed |= alive
-            quiet_rounds = 0 if alive else quiet_rounds + 1
+            ended_before, look = look.ended, _kill_all_with(wanted)
+            killed |= look.killed
+            if look.killed:
+                quiet_rounds = 0
+            elif look.ended <= ended_before:
+                quiet_rounds += 1
             if quiet_rounds == QUIET_ROUNDS:
-                return len(killed)
+                break
             await asyncio.sleep(KILL_ROUND_SECONDS)
-        raise TimeoutError(f"processes of {variable}={marker} survive SIGKILL: {sorted(killed)}")
+        if look.killed:
+            left = sorted(look.killed)
+            raise TimeoutError(f"processes of {variable}={marker} survive SIGKILL: {left}")
+        return len(killed)
 
 
 class NoWalls:
@@ -230,28 +241,43 @@ class _Pipe:
 # --- orphans ---------------------------------------------------------------------------------
 
 
-def _kill_all_with(variable: bytes) -> set[int]:
-    """Signal each process that carries the variable; which ones they were."""
-    found: set[int] = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            pid = int(entry.name)
-            # Gone meanwhile, or another user's: neither is ours to end.
-            with suppress(ProcessLookupError, PermissionError, FileNotFoundError):
-                if _kill_if_it_carries(pid, variable):
-                    found.add(pid)
-    return found
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """What one look at all processes came to."""
+
+    killed: set[int]
+    ended: set[int]
+    """Listed, and ended before its environment was read; threads of the kernel are among them."""
 
 
-def _kill_if_it_carries(pid: int, variable: bytes) -> bool:
+def _kill_all_with(variable: bytes) -> _Looked:
+    """Signal each process that carries the variable.
+
+    The youngest come first: a process that forks away lives for a moment only.
+    """
+    looked = _Looked(set(), set())
+    pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    for pid in sorted(pids, reverse=True):
+        if pid != os.getpid():
+            try:
+                _look_at(pid, variable, looked)
+            except (ProcessLookupError, FileNotFoundError):
+                looked.ended.add(pid)
+            except PermissionError:
+                continue  # Another user's: not ours to end.
+    return looked
+
+
+def _look_at(pid: int, variable: bytes, looked: _Looked) -> None:
     """Look and strike through one pidfd, so that a reused number is never struck."""
     descriptor = os.pidfd_open(pid)
     try:
         with Path(f"/proc/{pid}/environ").open("rb") as file:
             environment = file.read(MOST_ENVIRONMENT_BYTES)
-        if variable not in environment.split(b"\0"):
-            return False
-        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-        return True
+        if not environment:
+            looked.ended.add(pid)
+        elif variable in environment.split(b"\0"):
+            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+            looked.killed.add(pid)
     finally:
         os.close(descriptor)
