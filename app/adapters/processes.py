@@ -70,30 +70,19 @@ class ProcessGroups:
     async def kill_marked(self, marker: str, variable: str = SEGMENT_VARIABLE) -> int:
         """Kill all processes that carry the marker, also those that are forked meanwhile.
 
-        A round in which a process that is new ended before it could be looked at proves nothing:
-        that process may have been one of these, and its child goes on. On a machine where
-        processes come and go all the time such rounds end with the bound.
-
         Raises `TimeoutError` (an `OSError`) when some are left after the last round.
         """
         wanted = f"{variable}={marker}".encode()
         killed: set[int] = set()
-        look = _Looked(set(), set())
         quiet_rounds = 0
         for _ in range(MOST_KILL_ROUNDS):
-            ended_before, look = look.ended, _kill_all_with(wanted)
-            killed |= look.killed
-            if look.killed:
-                quiet_rounds = 0
-            elif look.ended <= ended_before:
-                quiet_rounds += 1
+            alive = _kill_all_with(wanted)
+            killed |= alive
+            quiet_rounds = 0 if alive else quiet_rounds + 1
             if quiet_rounds == QUIET_ROUNDS:
-                break
+                return len(killed)
             await asyncio.sleep(KILL_ROUND_SECONDS)
-        if look.killed:
-            left = sorted(look.killed)
-            raise TimeoutError(f"processes of {variable}={marker} survive SIGKILL: {left}")
-        return len(killed)
+        raise TimeoutError(f"processes of {variable}={marker} survive SIGKILL: {sorted(killed)}")
 
 
 class NoWalls:
@@ -241,43 +230,32 @@ class _Pipe:
 # --- orphans ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Looked:
-    """What one look at all processes came to."""
+def _kill_all_with(variable: bytes) -> set[int]:
+    """Signal each process that carries the variable; which ones they were.
 
-    killed: set[int]
-    ended: set[int]
-    """Listed, and ended before its environment was read; threads of the kernel are among them."""
-
-
-def _kill_all_with(variable: bytes) -> _Looked:
-    """Signal each process that carries the variable.
-
-    The youngest come first: a process that forks away lives for a moment only.
+    The youngest come first: what forks away lives for a moment, and is still there when its
+    environment is read right after the list.
     """
-    looked = _Looked(set(), set())
+    found: set[int] = set()
     pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
     for pid in sorted(pids, reverse=True):
         if pid != os.getpid():
-            try:
-                _look_at(pid, variable, looked)
-            except (ProcessLookupError, FileNotFoundError):
-                looked.ended.add(pid)
-            except PermissionError:
-                continue  # Another user's: not ours to end.
-    return looked
+            # Gone meanwhile, or another user's: neither is ours to end.
+            with suppress(ProcessLookupError, PermissionError, FileNotFoundError):
+                if _kill_if_it_carries(pid, variable):
+                    found.add(pid)
+    return found
 
 
-def _look_at(pid: int, variable: bytes, looked: _Looked) -> None:
+def _kill_if_it_carries(pid: int, variable: bytes) -> bool:
     """Look and strike through one pidfd, so that a reused number is never struck."""
     descriptor = os.pidfd_open(pid)
     try:
         with Path(f"/proc/{pid}/environ").open("rb") as file:
             environment = file.read(MOST_ENVIRONMENT_BYTES)
-        if not environment:
-            looked.ended.add(pid)
-        elif variable in environment.split(b"\0"):
-            signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-            looked.killed.add(pid)
+        if variable not in environment.split(b"\0"):
+            return False
+        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+        return True
     finally:
         os.close(descriptor)

@@ -207,7 +207,7 @@ async def test_processes_that_fork_away_are_hunted_down(tmp_path: Path) -> None:
         "        os._exit(0)\n"
         "    os.setsid()\n"
         f"    open({str(tmp_path / 'last')!r}, 'w').write(f'{{os.getpid()}}\\n')\n"
-        "    time.sleep(0.005)\n"
+        "    time.sleep(0.002)\n"
     )
     environment = PATH | {SEGMENT_VARIABLE: "flees:1"}
     with started(sys.executable, "-c", flees, environment=environment):
