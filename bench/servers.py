@@ -19,6 +19,7 @@ import sqlalchemy as sa
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from bench import usage
 from bench.deliveries import SECRET
 
 READY_SECONDS: Final = 60.0
@@ -39,13 +40,11 @@ class Server:
 
     def resident_megabytes(self) -> float:
         """Memory of the process that is in RAM now."""
-        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
-        return pages * os.sysconf("SC_PAGE_SIZE") / 1_000_000
+        return usage.resident_megabytes(self.pid)
 
     def cpu_seconds(self) -> float:
         """What it used of the processors so far."""
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return usage.cpu_seconds(self.pid)
 
 
 @contextmanager

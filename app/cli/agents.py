@@ -101,7 +101,8 @@ def _pass_words(done: Pass) -> str:
     left = ", ".join(f"{number} {kind}" for kind, number in sorted(done.put_off.items()))
     return (
         f"Last look at GitHub: {done.ended_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC,"
-        f" {done.repositories} repositories ({done.looked_at_fully} fully) and {done.agents} agents"
+        f" {done.repositories} repositories ({done.looked_at_fully} fully) and"
+        f" {done.agents} live agents"
         f" in {done.seconds:g} s. It cost {done.requests} requests ({done.unchanged} of them"
         f" answered with 'not modified', which are free) and {done.token_requests} for tokens;"
         f" {left or 'nothing'} put off."

@@ -123,6 +123,15 @@ async def get_ref(call: Call) -> Reply:
     return Reply(200, _ref(call, ref, sha))
 
 
+async def list_matching_refs(call: Call) -> Reply:
+    """All that begin so, on one page."""
+    beginning = f"refs/{call.params['ref']}"
+    refs = await call.repository.git.refs()
+    return Reply(
+        200, [_ref(call, ref, sha) for ref, sha in refs.items() if ref.startswith(beginning)]
+    )
+
+
 async def create_ref(call: Call) -> Reply:
     fields, git = call.fields("Reference"), call.repository.git
     ref, sha = fields.text("ref"), fields.text("sha")
@@ -281,6 +290,7 @@ ROUTES = (
     Route("GET", f"{REPO}/contents", get_contents, _READ),
     Route("GET", f"{REPO}/contents/{{path}}", get_contents, _READ),
     Route("GET", f"{REPO}/git/ref/{{ref}}", get_ref, _READ),
+    Route("GET", f"{REPO}/git/matching-refs/{{ref}}", list_matching_refs, _READ),
     Route("POST", f"{REPO}/git/refs", create_ref, _PUSH),
     Route("PATCH", f"{REPO}/git/refs/{{ref}}", change_ref, _PUSH),
     Route("DELETE", f"{REPO}/git/refs/{{ref}}", delete_ref, _PUSH),

@@ -476,6 +476,10 @@ class GitHub(Protocol):
         """The commit that a branch of this repository is at; None: there is no such branch."""
         ...
 
+    async def branch_heads(self, repository: Repository, beginning: str) -> Mapping[str, str]:
+        """The commits of all branches of this repository whose names begin so, in one request."""
+        ...
+
     async def open_heads(self, repository: Repository) -> Sequence[Head]:
         """Of all open pull requests."""
         ...

@@ -14,7 +14,7 @@ class Pass:
     ended_at: datetime
     seconds: float
     agents: int
-    """Live ones that were looked at."""
+    """That are live as it ends, sub-agents left out."""
     repositories: int
     looked_at_fully: int
     """Of these; the others for what was new."""

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from app.core.agents.agent import Agent, AgentId, Assignment, Effect, EffectName
-from app.core.agents.events import AgentEvent, HandedOver, Kept, Passed, Warned
+from app.core.agents.events import AgentEvent, HandedOver, Kept, Passed, Waits, Warned
 from app.core.agents.lifecycle import State
 from app.core.agents.transition import Transition
 from app.core.agents.work import Work
@@ -156,7 +156,8 @@ class Look:
     threads_until: datetime
     """The newest change of an issue or a pull request that was seen, by GitHub's clock."""
     comments_until: datetime
-    """The same of comments."""
+    """How far what was said is known; two minutes earlier where nothing newer was in the list, for
+    clocks differ."""
     looked_at: datetime
     fully_at: datetime
     """When all that is open was looked at, rather than what has changed."""
@@ -417,10 +418,15 @@ class Store(Protocol):
         repository: str | None = None,
         issue: int | None = None,
         states: frozenset[State] | None = None,
+        waits_for: Waits | None = None,
         changed_since: datetime | None = None,
         parent: AgentId | None = None,
     ) -> Sequence[Agent]:
         """Rows that fit, oldest first; sub-agents among them."""
+        ...
+
+    async def changed_agents(self, since: datetime) -> Mapping[AgentId, datetime]:
+        """When those were moved last that were since then, sub-agents left out, oldest first."""
         ...
 
     async def log(self, agent: AgentId) -> Sequence[AgentEvent]:
@@ -493,6 +499,11 @@ class Store(Protocol):
 
     async def failing_effects(self) -> Sequence[tuple[AgentId, Effect]]:
         """What was tried in vain, and is wanted still, by agent."""
+        ...
+
+    async def agents_with_new_effects(self, changed_since: datetime) -> Sequence[AgentId]:
+        """Agents that were moved since then, with an effect whose item was made and is not known
+        to be there once only."""
         ...
 
     async def agents_with_due_effects(self, at: datetime) -> Sequence[AgentId]:

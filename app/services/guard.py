@@ -2,7 +2,7 @@
 comes after it."""
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -49,6 +49,15 @@ class Guard:
             raise
         except Exception as error:
             self._note(what, error)
+
+    async def attempt(self, what: str, action: Callable[[], Awaitable[object]]) -> None:
+        """Do it; whatever goes wrong is logged and left to the next pass. Raises
+        `StoreUnavailable`."""
+        try:
+            with self.over(what):
+                await action()
+        except GitHubFailed as error:
+            log.warning("not reconciled: %s", error, extra={"what": what})
 
     def _note(self, what: str, error: Exception) -> None:
         kind = type(error).__name__

@@ -44,6 +44,7 @@ from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.patience import patient
 from app.services.reconciling.needs_human import NeedsHumanTurns
+from app.services.reconciling.publications import Publications
 from app.services.reconciling.repository import RepositoryLooks
 from app.services.reconciling.reviews import Judging
 from app.services.segment.attempt import Stops
@@ -193,7 +194,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         world,
         looking=looking,
         waiting_starts=WaitingStarts(world, starting=starting, guard=guard),
-        publisher=publisher,
+        publications=Publications(world, publisher=publisher, guard=guard),
         money=money,
         alerting=alerting,
         sub_agents=sub_agents,

@@ -392,6 +392,8 @@ async def test_heads_of_open_pull_requests(world: World) -> None:
     await world.do("writer", "PATCH", f"/pulls/{second.number}", {"state": "closed"})
     expected = Head(first.number, first.head_sha, is_here=True)
     assert await world.github.open_heads(world.demo) == [expected]
+    assert await world.github.branch_heads(world.demo, "on") == {"one": expected.sha}
+    assert await world.github.branch_heads(world.demo, "no/such") == {}
 
 
 def test_a_head_in_a_fork_is_elsewhere() -> None:
@@ -460,6 +462,39 @@ async def test_only_our_own_comments_are_found_on_every_page(world: World) -> No
     assert [each.body.split()[0] for each in found] == ["0", "50", "100", "last"]
     assert found[-1] == last
     assert len([each for each in world.wire.calls("GET") if each.endswith("/comments")]) == 2
+
+
+async def test_a_long_thread_is_read_once(world: World) -> None:
+    """Later only what has changed is; what was deleted, edited or written anew meanwhile counts."""
+    number = await world.open_issue()
+    kept = await world.github.comment(world.demo, number, f"kept {MARKER}")
+    edited = await world.github.comment(world.demo, number, f"edited {MARKER}")
+    deleted = await world.github.comment(world.demo, number, f"deleted {MARKER}")
+    for count in range(250):
+        world.clock.turn(timedelta(minutes=1))
+        await world.do("writer", "POST", f"/issues/{number}/comments", {"body": f"{count}"})
+
+    async def search() -> tuple[list[str], int]:
+        before = world.wire.calls("GET")
+        found = await world.github.comments(world.demo, number, MARKER)
+        asked = world.wire.calls("GET")[len(before) :]
+        return [each.body for each in found], sum("/comments" in each for each in asked)
+
+    assert await search() == ([f"kept {MARKER}", f"edited {MARKER}", f"deleted {MARKER}"], 3)
+    world.clock.turn(timedelta(hours=1))
+    await world.github.edit_comment(world.demo, edited.number, "no more")
+    await world.github.delete_comment(world.demo, deleted.number)
+    world.clock.turn(timedelta(hours=1))
+    await world.do(None, "POST", f"/issues/{number}/comments", {"body": f"new {MARKER}"})
+    await world.do("writer", "POST", f"/issues/{number}/comments", {"body": f"theirs {MARKER}"})
+    what_has_changed, whether_it_is_there_still = 1, 2
+    assert await search() == (
+        [f"kept {MARKER}", f"new {MARKER}"],
+        what_has_changed + whether_it_is_there_still,
+    )
+    world.clock.turn(timedelta(hours=1))
+    await world.github.edit_comment(world.demo, kept.number, "no more")
+    assert await search() == ([f"new {MARKER}"], what_has_changed)
 
 
 async def test_a_comment_is_edited_and_deleted(world: World) -> None:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.core.agents.agent import Effect, EffectName, EffectState
+from app.core.agents.agent import MADE_AT, SETTLED, Effect, EffectName, EffectState
 from tests.contract.store_support import NOON, World, later
 
 
@@ -50,6 +50,24 @@ async def test_agents_whose_effects_are_due_are_found(world: World) -> None:
         not_yet,
         refused,
     ]
+
+
+async def test_agents_are_found_with_what_may_be_there_twice(world: World) -> None:
+    agents = [(await world.an_active(number)).id for number in range(1, 6)]
+    made, settled, wanted, people, unmade = agents
+    at = {MADE_AT: NOON.isoformat()}
+    check = Effect(EffectName.CHECK, EffectState.DONE)
+    for agent, effect in (
+        (made, replace(check, detail=at)),
+        (made, Effect(EffectName.COMMENT, EffectState.DONE, detail=at)),
+        (settled, replace(check, detail={**at, SETTLED: NOON.isoformat()})),
+        (wanted, Effect(EffectName.CHECK, detail=at)),
+        (people, replace(check, detail={**at, "said": f'"{SETTLED}":'})),
+        (unmade, check),
+    ):
+        await world.store.save_effect(agent, effect)
+    assert await world.store.agents_with_new_effects(later(1)) == [made, people]
+    assert await world.store.agents_with_new_effects(later(2)) == []
 
 
 async def test_an_agent_without_effects_has_none(world: World) -> None:

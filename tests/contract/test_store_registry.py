@@ -395,6 +395,22 @@ async def test_agents_are_found_by_place_and_state_oldest_first(world: World) ->
     assert issues(await store.agents(repository="octo/other")) == []
     assert issues(await store.agents(states=frozenset({State.ACTIVE}))) == [4]
     assert issues(await store.agents(states=frozenset())) == []
+    await sleep(world, await world.an_active(5))
+    assert issues(await store.agents(waits_for=Waits.BLOCKER)) == [5]
+    assert issues(await store.agents(waits_for=Waits.REVIEW)) == []
+
+
+async def test_it_is_told_when_agents_were_moved_last_and_sub_agents_are_left_out(
+    world: World,
+) -> None:
+    parent = await world.an_active(1)
+    child = replace(a_new_agent(2), parent=parent.id, depth=1)
+    assert await world.store.create(child, later(9)) is not None
+    younger = await world.store.create(a_new_agent(3), later(5))
+    assert younger is not None
+    changed = await world.store.changed_agents(later(1))
+    assert [*changed.items()] == [(parent.id, later(1)), (younger.id, later(5))]
+    assert await world.store.changed_agents(later(2)) == {younger.id: later(5)}
 
 
 async def test_what_is_pushed_after_the_end_is_told_in_the_log(world: World) -> None:

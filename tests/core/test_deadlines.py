@@ -24,13 +24,14 @@ from app.core.agents.lifecycle import State
 from app.core.agents.stops import Layer, Trip
 from app.core.breaker.clocks import (
     GRACE_SECONDS,
+    may_be_late,
     overdue,
     review_is_over,
     seconds_left,
     told_to_stop,
 )
 from app.core.limits import Action, LimitName, Limits
-from tests.core.strategies import START, after_seconds, agent
+from tests.core.strategies import START, after_seconds, agent, only
 
 LIMITS = Limits(max_active_duration=100, max_sleep_duration=1_000, summary_wait=60)
 ACTIVE = LimitName.MAX_ACTIVE_DURATION
@@ -106,6 +107,33 @@ def test_a_sleep_is_measured_from_the_sleep_not_from_the_last_change_of_the_row(
         updated_at=after_seconds(900),
     )
     assert overdue(row, asleep_since(0, Waits.BLOCKER), after_seconds(1_000)) is not None
+
+
+@pytest.mark.parametrize(
+    ("state", "waits_for", "bound"),
+    [
+        (State.SLEEPING, Waits.ANSWER, 1_000),
+        (State.SLEEPING, Waits.REVIEW, LIMITS.max_review_wait),
+        (State.PAUSED, Waits.RAISE, 1_000),
+    ],
+)
+def test_the_row_alone_says_who_cannot_be_late_yet(
+    state: State, waits_for: Waits, bound: float
+) -> None:
+    row = agent(state, waits_for=waits_for, limits=LIMITS)
+    at = row.updated_at + timedelta(seconds=bound)
+    assert may_be_late(row, at)
+    assert not may_be_late(row, at - timedelta(microseconds=1))
+
+
+@pytest.mark.parametrize("state", [State.QUEUED, State.ACTIVE, State.STOPPING])
+def test_who_does_not_wait_is_not_late_by_its_row(state: State) -> None:
+    assert not may_be_late(agent(state, limits=LIMITS), after_seconds(10**7))
+
+
+def test_who_may_sleep_for_ever_is_never_late() -> None:
+    row = agent(State.SLEEPING, waits_for=Waits.ANSWER, limits=only())
+    assert not may_be_late(row, after_seconds(10**7))
 
 
 def test_waiting_for_a_review_is_never_overdue() -> None:

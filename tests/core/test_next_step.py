@@ -40,6 +40,7 @@ from app.core.agents.steps import (
 from app.core.agents.stops import Cause, Failure, Layer, Trip
 from app.core.agents.transition import transition
 from app.core.agents.work import KeptWork
+from app.core.breaker.clocks import may_be_late
 from app.core.steering.next_step import ACCESS_AGAIN, RULES, Decision, Need, next_step, why_it_stays
 from app.core.steering.ownership import Taken
 from app.core.steering.seen import (
@@ -138,6 +139,7 @@ SHORT: Final = {
     Cancel: "end",
 }
 MONTH: Final = timedelta(days=31)
+WAITING: Final = (State.SLEEPING, State.PAUSED)
 
 
 def log_of(agent: Agent) -> list[AgentEvent]:
@@ -250,6 +252,24 @@ def test_a_fact_is_asked_for_only_where_it_matters_and_once(who: str) -> None:
         asked.append(need.fact)
         facts = replace(facts, **ANSWERS[need.fact])
     assert asked == [Fact(name.replace("-", " ")) for name in NEEDS[who].split()]
+
+
+@EXAMPLES
+@given(
+    st.sampled_from([agent for agent in WHO.values() if agent.state in WAITING]),
+    st.timedeltas(timedelta(), 2 * MONTH),
+    st.timedeltas(timedelta(), HOUR),
+)
+def test_whom_the_row_says_to_be_in_time_nothing_moves_where_nothing_was_done(
+    agent: Agent, waited: timedelta, braked_for: timedelta
+) -> None:
+    now = START + waited
+    facts = replace(AS_IT_WAS, is_current=True)
+    step = step_of(agent, seen(agent, facts, now=now, braked_for=braked_for))
+    if not may_be_late(agent, now):
+        assert step is None
+    elif not braked_for and agent is not WHO["SLEEPING unopen"]:
+        assert step is not None
 
 
 def test_what_lists_tell_is_not_asked_for_again() -> None:

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from app.core.agents.agent import Agent
+from app.core.agents.counters import fold
 from app.core.agents.events import (
     Braked,
     BrakeLifted,
@@ -53,6 +54,7 @@ from app.core.agents.transition import (
     transition,
 )
 from app.core.agents.work import KeptWork, RunSegment
+from app.core.breaker.clocks import waits_since
 from app.core.limits import LimitName
 from tests.core.strategies import START
 from tests.core.wording import row
@@ -173,6 +175,14 @@ def test_a_sleeper_says_what_it_waits_for_and_its_work_is_kept() -> None:
     after = change.after
     assert (after.waits_for, after.blocked_by) == (Waits.BLOCKER, (7,))
     assert (after.sha, after.summary) == ("b" * 40, "half of it")
+
+
+@pytest.mark.parametrize("step", [Sleep(wait, "Waits.") for wait in Waits] + [Pause(HELD)])
+def test_the_row_says_since_when_an_agent_waits(step: Step) -> None:
+    """So nobody has to read the log of one that waits not long enough to be late."""
+    began = SegmentStarted(at=NOW - timedelta(hours=1), segment=3, attempt=2)
+    change = transition(at_work(), step, WORK, NOW)
+    assert waits_since(change.after, fold([began, *change.events])) == change.after.updated_at
 
 
 def test_work_that_did_not_reach_github_leaves_the_head_as_it_was() -> None:

@@ -1,154 +1,52 @@
 """Many repositories and agents: what one pass of reconciliation costs, and that it misses nothing.
 
-`SQUADRON_TEST_MANY=200x25` plays it with 200 repositories of 25 agents each. Most agents wait for
-an answer; in each tenth repository all wait for a review, and another tenth has an escalation that
-nobody has decided about yet. The figures are in the service's log.
+`SQUADRON_TEST_MANY=200x25` plays it with 200 repositories of 25 agents each. The figures
+are in the service's log.
 """
 
-import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 import pytest
 
-from app.core.agents.agent import Agent, AgentId, EffectName
-from app.core.agents.events import Waits
+from app.core.agents.agent import Agent
 from app.core.agents.lifecycle import State
-from app.core.effects.wanted import NEEDS_HUMAN, escalation_marker, marker
 from app.services.configuration.plans import KEPT_FOR
+from tests.support.crowd import LABEL, MOST_PASS_SECONDS, STOPPED, Crowd
+from tests.support.crowd import crowd as crowd_of
 from tests.support.github import GitHub, git
-from tests.support.squad import Squad, squad
-from tests.support.standing import standing
-from tests.support.waiting import MOST_SECONDS, NeverCame, until
+from tests.support.waiting import NeverCame, until
 
 pytestmark = pytest.mark.full
 
 REPOSITORIES, AGENTS = map(int, os.environ.get("SQUADRON_TEST_MANY", "36x2").split("x"))
-ROLE: Final = "feat-dev"
-LABEL: Final = f"squadron:{ROLE}"
-STOPPED: Final = "bug-fix"
-"""The role of the agents that were stopped."""
 MOST_REQUESTS: Final = 999
 BESIDE: Final = 1
 """Requests of what goes on beside a pass: who we are, asked once in the life of a process."""
-MOST_PASS_SECONDS: Final = MOST_SECONDS + REPOSITORIES * AGENTS / 10
 QUICKLY_SECONDS: Final = 10
 """From pass to pass, where a test waits for many of them."""
 LONG: Final = 2 * KEPT_FOR + timedelta(seconds=QUICKLY_SECONDS)
 """Within which each configuration would be read again."""
-CONFIGURATION: Final = "/contents/.squadron"
 MOST_PASSES: Final = 8
 """Within which all that has changed was found, and all that was to be written is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """A service whose agents all wait for people."""
-
-    team: Squad
-    names: Sequence[str]
-
-    def agents(self, name: str) -> Sequence[Agent]:
-        """Of one repository, oldest first."""
-        return self.team.registry.agents(name)
-
-    def passes(self) -> list[dict[str, Any]]:
-        """What the log says of each pass."""
-        return [one for one in self.team.service.lines() if one["message"] == "reconciled"]
-
-    def reconciles_every(self, seconds: int) -> None:
-        """Once it is started again."""
-        file = self.team.directory / "operator.yaml"
-        rules = json.loads(file.read_text())
-        file.write_text(json.dumps(rules | {"reconciliation_interval": seconds}))
-
-    def configurations_read(self) -> Counter[str]:
-        """How often GitHub was asked for the `.squadron/` of each repository."""
-        paths = Counter(one.get("path") for one in self.team.github.exchanges())
-        return Counter({name: paths[f"/repos/{name}{CONFIGURATION}"] for name in self.names})
-
-    def requests(self) -> int:
-        """What the box was asked for in our App's name, by the pass alone: token requests and
-        failed deliveries are looked at beside it."""
-        return sum(_is_counted(one) for one in self.team.github.exchanges())
-
-
-def _is_counted(exchange: dict[str, Any]) -> bool:
-    if "webhook" in exchange or exchange["path"].endswith("/access_tokens"):
-        return False
-    return not exchange["path"].startswith("/app/hook/deliveries")
-
-
 @pytest.fixture(scope="module")
 def crowd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
-    names = [f"octo/many-{number}" for number in range(REPOSITORIES)]
-    files = {name: {"README.md": "# Many\n"} for name in names}
-    directory = tmp_path_factory.mktemp("many")
-    with squad(directory, files, reconciliation_seconds=3600) as team:
-        crowd = Crowd(team, names)
-        until(crowd.passes, "the first pass", failing=team.check_alive)
-        team.service.stop()
-        for name in names:
-            for number in range(AGENTS):
-                issue = {"title": f"Task {number}", "body": "", "labels": [LABEL]}
-                team.github.silently("maria", "POST", f"/repos/{name}/issues", issue)
-        pulls = {name: _opens_a_pull_request(team.github, name) for name in names[1::10]}
-        with standing(team) as registry:
-            for name in names:
-                waits_for = Waits.REVIEW if name in pulls else Waits.ANSWER
-                for number in range(1, AGENTS + 1):
-                    registry.asleep(name, number, ROLE, waits_for, pull_request=pulls.get(name))
-            for name in names[2::10]:
-                registry.stopped(name, 1, STOPPED, _opens_an_escalation(team.github, name))
+    with crowd_of(tmp_path_factory.mktemp("many"), REPOSITORIES) as crowd:
+        crowd.falls_asleep(AGENTS)
         yield crowd
-        team.service.start()
-
-
-def _opens_a_pull_request(github: GitHub, name: str) -> int:
-    """One that stays open; its number."""
-    clone = github.clone(name)
-    git("switch", "--quiet", "--create", "work", cwd=clone)
-    git("commit", "--quiet", "--allow-empty", "--message", "Work", cwd=clone)
-    git("push", "--quiet", "origin", "work", cwd=clone)
-    pull = {"title": "Work", "head": "work", "base": "main"}
-    github.silently("maria", "POST", f"/repos/{name}/pulls", pull)
-    (opened,) = github.lists(f"/repos/{name}/pulls")
-    return int(opened["number"])
-
-
-def _opens_an_escalation(github: GitHub, name: str) -> int:
-    """The issue that an agent on the first issue has left to people; its number."""
-    sign = escalation_marker(github.sees(f"/repos/{name}")["id"], 1)
-    body = sign + marker(AgentId(name, 1, STOPPED, 1), EffectName.ISSUE)
-    issue = {"title": "Stopped", "body": body, "labels": [NEEDS_HUMAN]}
-    order = {"method": "POST", "path": f"/repos/{name}/issues", "body": issue}
-    answer = github.orders("silently", order)  # in our App's name
-    return int(answer["body"]["number"])
-
-
-def one_pass(crowd: Crowd) -> dict[str, Any]:
-    """Start the service, which makes one pass at once, and stop it."""
-    before = len(crowd.passes())
-    crowd.team.service.start()
-    until(
-        lambda: len(crowd.passes()) > before,
-        "a pass",
-        within_seconds=MOST_PASS_SECONDS,
-        failing=crowd.team.check_alive,
-    )
-    crowd.team.service.stop()
-    return crowd.passes()[before]
 
 
 def passes(crowd: Crowd, is_enough: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """The pass after which it is enough; each of them has its bound, and tells its cost."""
     for _ in range(MOST_PASSES):
         before = crowd.requests()
-        done = one_pass(crowd)
+        done = crowd.one_pass()
+        crowd.team.service.stop()
         asked = crowd.requests() - before
         assert done["requests"] <= MOST_REQUESTS, done
         assert abs(done["requests"] - asked) <= BESIDE or done["repairs"], (asked, done)
@@ -179,14 +77,16 @@ def test_what_has_changed_in_any_of_them_is_found(crowd: Crowd) -> None:
                 body = {"body": "/squadron stop"}
                 github.silently("maria", "POST", f"{issue}/comments", body)
 
+    def workers(name: str) -> list[Agent]:
+        return [agent for agent in crowd.agents(name) if agent.id.role != STOPPED]
+
     def firsts() -> list[State]:
-        return [crowd.agents(name)[0].state for name in crowd.names]
+        return [one.state for name in crowd.names for one in workers(name) if one.id.issue == 1]
 
     done = passes(crowd, lambda _: {*firsts()} == {State.CANCELLED})
     assert 0 < done["looked_at_fully"] < REPOSITORIES, done
-    others = [agent for name in crowd.names for agent in crowd.agents(name)[1:]]
-    states = {agent.state for agent in others if agent.id.role != STOPPED}
-    assert states == {State.SLEEPING}
+    others = [one.state for name in crowd.names for one in workers(name) if one.id.issue != 1]
+    assert {*others} == {State.SLEEPING}
 
 
 def test_who_has_not_pushed_need_not_be_asked_for_the_configuration(crowd: Crowd) -> None:

@@ -131,15 +131,22 @@ def test_blockers_are_asked_for_until_the_first_that_is_open() -> None:
 
 
 def test_a_pass_asks_no_more_for_many_blockers_than_for_one() -> None:
-    assert most_requests_of_a_pass(20) == most_requests_of_a_pass(1)
+    assert most_requests_of_a_pass(20, 1) == most_requests_of_a_pass(1, 1)
 
 
-def most_requests_of_a_pass(blockers: int) -> int:
-    """In an hour in which an agent waits for so many open issues."""
+def test_a_pass_asks_no_more_for_many_who_wait_than_for_one() -> None:
+    """All their issues were labelled within a few minutes, and nothing has happened since."""
+    assert most_requests_of_a_pass(1, 12) == most_requests_of_a_pass(1, 1)
+
+
+def most_requests_of_a_pass(blockers: int, agents: int) -> int:
+    """In an hour in which so many agents wait for so many open issues."""
     with story(PLACES) as squad:
         numbers = [squad.issue(f"No. {n}").number for n in range(blockers)]
-        task = squad.give("fixer", "Go", is_blocked("For all.", *numbers))
-        assert squad.states(task) == [BLOCKED]
+        for number in range(agents):
+            task = squad.give("fixer", f"Go {number}", is_blocked("For all.", *numbers))
+            assert squad.states(task) == [BLOCKED]
+        squad.passes(minutes=10)
         before = len(squad.timeline.records)
         for _ in range(60):
             squad.passes(minutes=1)

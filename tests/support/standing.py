@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
 from app.adapters.store.database import make_engine
 from app.adapters.store.store import SqlStore
@@ -20,13 +21,16 @@ from tests.support.github import GitHub
 from tests.support.moves import Changes, begin, move
 from tests.support.squad import Squad
 
+MOST_SLEEP_SECONDS: Final = 604_800
+
 
 class Standing:
     """Writes agents as the service writes them; a label has started each of them."""
 
-    def __init__(self, store: SqlStore, github: GitHub) -> None:
+    def __init__(self, store: SqlStore, github: GitHub, since: datetime) -> None:
         self._store = store
         self._github = github
+        self._since = since
         self._installation_id: int = github.about["installation_id"]
         self._ids: dict[str, int] = {}
 
@@ -61,7 +65,7 @@ class Standing:
         blocked_by: tuple[int, ...],
         pull_request: int | None,
     ) -> None:
-        now = datetime.now(UTC)
+        now = self._since
         created = await self._created(repository, issue, role, now)
         active = await begin(self._store, created.id, 0, "somebody", now)
         assert active is not None
@@ -77,7 +81,7 @@ class Standing:
             await self._store.save_effect(created.id, opened)
 
     async def _stopped(self, repository: str, issue: int, role: str, escalation: int) -> None:
-        now = datetime.now(UTC)
+        now = self._since
         created = await self._created(repository, issue, role, now)
         trip = Trip(
             limit=LimitName.MAX_TOOL_CALLS,
@@ -100,7 +104,7 @@ class Standing:
             issue=issue,
             role=role,
             assignment=Assignment(
-                limits=Limits(),
+                limits=Limits(max_sleep_duration=MOST_SLEEP_SECONDS),
                 prompt="Do it.",
                 model="openai:scripted",
                 planning_model=None,
@@ -121,13 +125,16 @@ class Standing:
 
 
 @contextmanager
-def standing(team: Squad) -> Iterator[Standing]:
-    """For a service that has run once and is stopped; its database is the default one."""
+def standing(team: Squad, since: datetime | None = None) -> Iterator[Standing]:
+    """For a service that has run once and is stopped; its database is the default one.
+
+    `since`: when they began to wait; None is now.
+    """
     engine = make_engine(f"sqlite:///{team.directory / 'data' / 'squadron.sqlite'}")
     writer = GroupWriter(engine)
     try:
         store = SqlStore(engine, writer, lambda *_: None)
-        yield Standing(store, team.github)
+        yield Standing(store, team.github, since or datetime.now(UTC))
     finally:
         writer.close()
         engine.dispose()

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import copy
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote, urlsplit
 
@@ -11,11 +11,12 @@ from pydantic import SecretStr
 
 from app.adapters.github import drafts, edits, reading
 from app.adapters.github.at import At
-from app.adapters.github.call import OLDEST_FIRST, Call, Query
+from app.adapters.github.call import OLDEST_FIRST, Call, Query, second
 from app.adapters.github.checks import Checks
 from app.adapters.github.configuration import DIRECTORY, KeptContents, configuration
 from app.adapters.github.connection import Connection
 from app.adapters.github.hook import AppHook
+from app.adapters.github.own_comments import OwnComments
 from app.adapters.github.pulls import PullRequests
 from app.adapters.github.spending import counted
 from app.adapters.github.tokens import Scope
@@ -75,6 +76,7 @@ class GitHubApp(Checks, PullRequests):
         self._api_url = api_url
         self._host = urlsplit(api_url).hostname or ""
         self._contents = KeptContents()
+        self._own_comments = OwnComments()
 
     def page(self, repository: Repository) -> str:
         # github.com and ghe.com serve their API from a host of its own, other servers from a path.
@@ -278,7 +280,7 @@ class GitHubApp(Checks, PullRequests):
     async def threads(
         self, repository: Repository, since: datetime | None = None
     ) -> Sequence[Issue]:
-        query = {"state": "open"} if since is None else {"state": "all", "since": _second(since)}
+        query = {"state": "open"} if since is None else {"state": "all", "since": second(since)}
         found = self._at(repository).list(
             "issues", query={**query, **OLDEST_FIRST}, is_remembered=True
         )
@@ -328,7 +330,7 @@ class GitHubApp(Checks, PullRequests):
         query = {
             "state": "all",
             "creator": us,
-            "since": since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "since": second(since),
             **OLDEST_FIRST,
         }
         return [
@@ -371,14 +373,12 @@ class GitHubApp(Checks, PullRequests):
 
     async def comments(self, repository: Repository, number: int, marker: str) -> Sequence[Posted]:
         us = await self.bot_login()
-        return [
-            reading.posted_comment(each)
-            async for each in self._at(repository).list("issues", number, "comments")
-            if reading.is_marked(each, us, marker)
-        ]
+        here = self._at(repository)
+        found = await self._own_comments.marked(here, repository.full_name, number, us, marker)
+        return [reading.posted_comment(each) for each in found]
 
     async def said(self, repository: Repository, since: datetime) -> Sequence[Said]:
-        us, query = await self.bot_login(), {"since": _second(since), **OLDEST_FIRST}
+        us, query = await self.bot_login(), {"since": second(since), **OLDEST_FIRST}
         found = self._at(repository).list("issues", "comments", query=query, is_remembered=True)
         comments = [reading.comment(each) async for each in found]
         return [each for each in comments if each.author != us]
@@ -387,11 +387,11 @@ class GitHubApp(Checks, PullRequests):
         self, repository: Repository, number: int, since: datetime
     ) -> Sequence[Said]:
         us, here = await self.bot_login(), self._at(repository)
-        second, query = since.replace(microsecond=0), {"since": _second(since)}
+        first, query = since.replace(microsecond=0), {"since": second(since)}
         said = [
             reading.said_by_review(each, number)
             async for each in here.list("pulls", number, "reviews")
-            if reading.is_submitted(each) and reading.needed_instant(each, "submitted_at") >= second
+            if reading.is_submitted(each) and reading.needed_instant(each, "submitted_at") >= first
         ]
         said += [
             reading.said_on_lines(each, number)
@@ -403,11 +403,11 @@ class GitHubApp(Checks, PullRequests):
     async def reviews_by_others(
         self, repository: Repository, number: int, since: datetime
     ) -> Sequence[Review]:
-        second, here = since.replace(microsecond=0), self._at(repository)
+        first, here = since.replace(microsecond=0), self._at(repository)
         submitted = [
             each
             async for each in here.list("pulls", number, "reviews")
-            if reading.is_submitted(each) and reading.needed_instant(each, "submitted_at") >= second
+            if reading.is_submitted(each) and reading.needed_instant(each, "submitted_at") >= first
         ]
         if not submitted:
             return []
@@ -439,11 +439,6 @@ class GitHubApp(Checks, PullRequests):
     ) -> None:
         here, kind = self._at(repository), "pulls" if is_on_lines else "issues"
         await here.post(kind, "comments", comment, "reactions", body={"content": reaction})
-
-
-def _second(instant: datetime) -> str:
-    """As GitHub reads and tells time."""
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 async def _ensure_label(here: At, label: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal
 
 Method = Literal["GET", "POST", "PATCH", "DELETE"]
@@ -9,6 +10,11 @@ Query = Mapping[str, str | int]
 Document = Mapping[str, object]
 
 OLDEST_FIRST: Query = {"sort": "created", "direction": "asc"}
+
+
+def second(instant: datetime) -> str:
+    """An instant as GitHub reads and tells it."""
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, slots=True)

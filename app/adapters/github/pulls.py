@@ -83,6 +83,11 @@ class PullRequests(Part):
         found = await self._at(repository).find("git", "ref", "heads", *branch.split("/"))
         return None if found is None else reading.text(found, "object", "sha")
 
+    async def branch_heads(self, repository: Repository, beginning: str) -> Mapping[str, str]:
+        parts = ("git", "matching-refs", "heads", *beginning.split("/"))
+        found = reading.needed_list(await self._at(repository).get(*parts, is_remembered=True))
+        return dict(map(reading.branch_head, found))
+
     async def is_base(self, repository: Repository, branch: str) -> bool:
         query: Query = {"state": "open", "base": branch}
         return bool([each async for each in self._at(repository).list("pulls", query=query)])

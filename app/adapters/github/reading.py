@@ -309,6 +309,12 @@ def head(document: object, repository: str) -> Head:
     )
 
 
+def branch_head(document: object) -> tuple[str, str]:
+    """The name of a branch, and the commit that it is at."""
+    name = needed_text(document, "ref").removeprefix("refs/heads/")
+    return name, needed_text(document, "object", "sha")
+
+
 def attempt(document: object) -> Attempt:
     """From an entry of `GET /app/hook/deliveries`."""
     return Attempt(

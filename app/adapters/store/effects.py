@@ -8,7 +8,14 @@ import sqlalchemy as sa
 from app.adapters.store.codec import decode_effect, encode_effect
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import AGENTS, EFFECTS
-from app.core.agents.agent import AgentId, Effect, EffectName, EffectState
+from app.core.agents.agent import (
+    MADE_AT,
+    SETTLED,
+    AgentId,
+    Effect,
+    EffectName,
+    EffectState,
+)
 
 
 def save(connection: sa.Connection, agent: AgentId, effect: Effect) -> None:
@@ -48,6 +55,29 @@ def failing(connection: sa.Connection) -> Sequence[tuple[AgentId, Effect]]:
     waits = sa.and_(EFFECTS.c.state != EffectState.DONE.value, EFFECTS.c.attempts > 0)
     rows = connection.execute(sa.select(EFFECTS).where(waits).order_by(EFFECTS.c.agent_id))
     return [(AgentId.parse(row["agent_id"]), decode_effect(row)) for row in rows.mappings()]
+
+
+def agents_with_new(connection: sa.Connection, changed_since: datetime) -> Sequence[AgentId]:
+    """Agents that were moved since then, with an effect whose item was made and is not known to
+    be there once only."""
+    agents = connection.scalars(
+        sa.select(EFFECTS.c.agent_id)
+        .distinct()
+        .join_from(EFFECTS, AGENTS, EFFECTS.c.agent_id == AGENTS.c.id)
+        .where(
+            AGENTS.c.updated_at >= changed_since,
+            EFFECTS.c.state == EffectState.DONE.value,
+            _has_detail(MADE_AT),
+            sa.not_(_has_detail(SETTLED)),
+        )
+        .order_by(EFFECTS.c.agent_id)
+    )
+    return [AgentId.parse(agent) for agent in agents]
+
+
+def _has_detail(name: str) -> sa.ColumnElement[bool]:
+    """A quote within a JSON text is escaped, so that this is no text of people."""
+    return EFFECTS.c.detail.contains(f'"{name}":', autoescape=True)
 
 
 def agents_with_due(connection: sa.Connection, at: datetime) -> Sequence[AgentId]:

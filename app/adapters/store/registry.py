@@ -17,7 +17,7 @@ from app.adapters.store.codec import (
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import AGENTS
 from app.core.agents.agent import Agent, AgentId
-from app.core.agents.events import Created, HandedOver, Kept
+from app.core.agents.events import Created, HandedOver, Kept, Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Failure, StopReason, Trip
 from app.core.agents.transition import Transition
@@ -211,6 +211,7 @@ def agents(
     repository: str | None,
     issue: int | None,
     states: frozenset[State] | None,
+    waits_for: Waits | None,
     changed_since: datetime | None,
     parent: AgentId | None,
 ) -> Sequence[Agent]:
@@ -222,11 +223,23 @@ def agents(
         wanted = wanted.where(AGENTS.c.issue == issue)
     if states is not None:
         wanted = wanted.where(AGENTS.c.state.in_([state.value for state in states]))
+    if waits_for is not None:
+        wanted = wanted.where(AGENTS.c.waits_for == waits_for.value)
     if changed_since is not None:
         wanted = wanted.where(AGENTS.c.updated_at >= changed_since)
     if parent is not None:
         wanted = wanted.where(AGENTS.c.parent == str(parent))
     return [decode_agent(row) for row in connection.execute(wanted).mappings()]
+
+
+def changed(connection: sa.Connection, since: datetime) -> Mapping[AgentId, datetime]:
+    """When those were moved last that were since then, sub-agents left out, oldest first."""
+    found = connection.execute(
+        sa.select(AGENTS.c.id, AGENTS.c.updated_at)
+        .where(AGENTS.c.updated_at >= since, AGENTS.c.parent.is_(None))
+        .order_by(AGENTS.c.created_at, AGENTS.c.id)
+    )
+    return {AgentId.parse(row.id): row.updated_at for row in found}
 
 
 def _as_seen(agent: Agent) -> sa.ColumnElement[bool]:

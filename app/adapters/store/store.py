@@ -37,7 +37,7 @@ from app.adapters.store.registry import Enqueue
 from app.adapters.store.tables import DeliveryState
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
-from app.core.agents.events import AgentEvent, HandedOver, Kept, Passed, Warned
+from app.core.agents.events import AgentEvent, HandedOver, Kept, Passed, Waits, Warned
 from app.core.agents.lifecycle import State
 from app.core.agents.transition import Transition
 from app.core.budgets.ledger import Book, Insufficient
@@ -379,6 +379,7 @@ class SqlStore:
         repository: str | None = None,
         issue: int | None = None,
         states: frozenset[State] | None = None,
+        waits_for: Waits | None = None,
         changed_since: datetime | None = None,
         parent: AgentId | None = None,
     ) -> Sequence[Agent]:
@@ -386,9 +387,13 @@ class SqlStore:
         return await read(
             self._engine,
             lambda connection: registry.agents(
-                connection, repository, issue, states, changed_since, parent
+                connection, repository, issue, states, waits_for, changed_since, parent
             ),
         )
+
+    async def changed_agents(self, since: datetime) -> Mapping[AgentId, datetime]:
+        """When those were moved last that were since then, sub-agents left out, oldest first."""
+        return await read(self._engine, lambda connection: registry.changed(connection, since))
 
     async def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """All events of the agent, in order."""
@@ -466,6 +471,12 @@ class SqlStore:
     async def failing_effects(self) -> Sequence[tuple[AgentId, Effect]]:
         """What was tried in vain, and is wanted still."""
         return await read(self._engine, effects.failing)
+
+    async def agents_with_new_effects(self, changed_since: datetime) -> Sequence[AgentId]:
+        """Agents that were moved since then, with an effect that may be there twice."""
+        return await read(
+            self._engine, lambda connection: effects.agents_with_new(connection, changed_since)
+        )
 
     async def agents_with_due_effects(self, at: datetime) -> Sequence[AgentId]:
         """Agents with an effect that is wanted and due."""

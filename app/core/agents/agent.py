@@ -219,6 +219,13 @@ class EffectState(StrEnum):
     """GitHub said no in a way that repeating does not cure; shown to people."""
 
 
+MADE_AT: Final = "at"
+"""In the detail of an effect: when the item was made. Until it is known to be there once only, it
+may be there twice."""
+SETTLED: Final = "settled"
+"""In the detail of an effect: since when it is known that its item is there once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Effect:
     """One write to GitHub, as far as it has come."""

@@ -60,6 +60,21 @@ def overdue(
     return trip_of(limits.info(name), seconds(spent), maximum, Layer.RECONCILIATION, now)
 
 
+def may_be_late(agent: Agent, now: datetime) -> bool:
+    """Whether one who waits can be late by now. The row alone rules most of them out, so that
+    nobody has to read their logs: what a log tells, and a brake, only make the bound come later.
+    """
+    limits = agent.assignment.limits
+    match agent.state:
+        case State.SLEEPING if agent.waits_for is Waits.REVIEW:
+            bound: float | None = limits.max_review_wait
+        case State.SLEEPING | State.PAUSED:
+            bound = limits.max_sleep_duration
+        case _:
+            return False
+    return bound is not None and now - agent.updated_at >= timedelta(seconds=bound)
+
+
 def waits_since(agent: Agent, counters: Counters) -> datetime:
     """Since when an agent sleeps or is paused."""
     return counters.asleep_since or agent.updated_at

@@ -58,6 +58,7 @@ OPERATIONS: Final = {
     f"{_REPO}/commits/{{ref}}/status": "GET",
     f"{_REPO}/compare/{{basehead}}": "GET",
     f"{_REPO}/contents/{{path}}": "GET",
+    f"{_REPO}/git/matching-refs/{{ref}}": "GET",
     f"{_REPO}/git/ref/{{ref}}": "GET",
     f"{_REPO}/git/refs": "POST",
     f"{_REPO}/git/refs/{{ref}}": "PATCH DELETE",

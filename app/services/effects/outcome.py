@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from app.core.agents.agent import Effect, EffectState
+from app.core.agents.agent import MADE_AT, Effect, EffectState
 from app.core.effects.retry import FAILING_SINCE
 from app.ports import Posted
 
@@ -26,7 +26,7 @@ def done(
     """The effect after a write; a new item has to be looked at for doubles once more."""
     detail = dict(as_written(effect).detail)
     if posted.number != effect.number:
-        detail = {"at": now.isoformat()}
+        detail = {MADE_AT: now.isoformat()}
     if head is not None:
         detail["head"] = head
     return replace(

@@ -5,13 +5,13 @@ unchanged world changes nothing. One agent's trouble with GitHub does not stop t
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
+from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import FINAL, LIVE, State
 from app.core.agents.work import ACCESS
@@ -31,7 +31,6 @@ from app.ports import (
 from app.services.configuration.adapting import Adapting
 from app.services.configuration.moved_repositories import Moving
 from app.services.drain import Drain
-from app.services.effects.publisher import Publisher
 from app.services.guard import Guard
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
@@ -40,8 +39,9 @@ from app.services.moves.funds import Funds
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.queueing import places_in_queue
-from app.services.reconciling.doubles import IN_FLIGHT, Doubles
+from app.services.reconciling.doubles import IN_FLIGHT
 from app.services.reconciling.needs_human import NeedsHumanTurns
+from app.services.reconciling.publications import Publications
 from app.services.reconciling.repairs import Repairs
 from app.services.reconciling.repository import RepositoryLooks
 from app.services.reconciling.request_budget import Purse, Share
@@ -54,8 +54,6 @@ from app.services.world import World
 
 MOST_TOLD_OF_THE_QUEUE: Final = 100
 """Agents at the front of the queue that keep saying where they stand."""
-LOOKED_AT_FOR: Final = timedelta(days=1)
-"""How long after its last change an agent's effects are looked at for doubles."""
 WORKSPACES_KEPT_FOR: Final = timedelta(days=7)
 SESSIONS_KEPT_FOR: Final = timedelta(days=30)
 """Conversations of final agents, for whoever triages."""
@@ -68,7 +66,7 @@ TIDY: Final = "tidy"
 ADAPT: Final = "adapt"
 """Why a pass runs that looks at what limits should be instead; once a week."""
 
-FULL_LOOKS_REQUESTS: Final = 100
+FULL_LOOKS_REQUESTS: Final = 40
 """What a pass spends on full looks, one after the other, besides those at new repositories. So
 what only they find (an issue that was deleted) is found within some passes."""
 
@@ -80,7 +78,6 @@ class _Looked:
     """What one pass has looked at."""
 
     full_looks_requests: int = FULL_LOOKS_REQUESTS
-    agents: int = 0
     fully: int = 0
     briefly: int = 0
     tips: Mapping[str, str] = field(default_factory=dict)
@@ -98,7 +95,7 @@ class Reconciliation:
         world: World,
         looking: Looking,
         waiting_starts: WaitingStarts,
-        publisher: Publisher,
+        publications: Publications,
         money: Money,
         alerting: Alerting,
         sub_agents: SubAgents,
@@ -118,7 +115,7 @@ class Reconciliation:
         self._world = world
         self._looking = looking
         self._waiting_starts = waiting_starts
-        self._publisher = publisher
+        self._publications = publications
         self._money = money
         self._alerting = alerting
         self._sub_agents = sub_agents
@@ -131,7 +128,6 @@ class Reconciliation:
         self._room = room
         self._funds = funds
         self._providers = providers
-        self._doubles = Doubles(world)
         self._moving = moving
         self._drain = drain
         self._guard = guard
@@ -164,7 +160,7 @@ class Reconciliation:
             why=work.why,
             ended_at=now,
             seconds=round((now - begun_at).total_seconds(), 3),
-            agents=looked.agents,
+            agents=await self._live(),
             repositories=looked.fully + looked.briefly,
             looked_at_fully=looked.fully,
             repairs=len(repairs.done),
@@ -179,21 +175,26 @@ class Reconciliation:
 
     async def _run(self, looked: "_Looked", repairs: Repairs, purse: Purse) -> None:
         """One pass over all live agents, all repositories, and all unfinished effects."""
-        for agent in await self._world.store.agents(states=LIVE):
+        for agent in await self._world.store.agents(states=LIVE - {State.SLEEPING}):
             if not purse.holds(Share.AGENTS):
                 purse.leave(Share.AGENTS)
                 continue
-            looked.agents += 1
-            await self._guarded(str(agent.id), partial(self._agent, agent, repairs))
-        await self._guarded("budgets", partial(self._budgets, repairs, purse))
-        await self._guarded("repositories", partial(self._look_around, looked, repairs, purse))
-        await self._guarded("reminders", self._remind)
-        await self._guarded("pull requests", partial(self._judged, looked, repairs, purse))
-        await self._guarded("needs-human issues", partial(self._decided, repairs, purse))
-        await self._guarded("effects", partial(self._publish, repairs, purse))
-        await self._guarded("queue", self._tell_queue)
+            await self._guard.attempt(str(agent.id), partial(self._agent, agent, repairs))
+        await self._guard.attempt("budgets", partial(self._budgets, repairs, purse))
+        await self._guard.attempt(
+            "repositories", partial(self._look_around, looked, repairs, purse)
+        )
+        await self._guard.attempt("reminders", self._remind)
+        await self._guard.attempt("pull requests", partial(self._judged, looked, repairs, purse))
+        await self._guard.attempt("needs-human issues", partial(self._decided, repairs, purse))
+        await self._guard.attempt("effects", partial(self._publications.look, repairs, purse))
+        await self._guard.attempt("queue", self._tell_queue)
         for repair in repairs.done:
             log.info("repaired", extra={"repair": repair})
+
+    async def _live(self) -> int:
+        figures = await self._world.store.figures()
+        return sum(times for (state, _), times in figures.agents.items() if state in LIVE)
 
     async def _tell_queue(self) -> None:
         """Those that wait for a worker say where they stand, when that has changed."""
@@ -204,22 +205,6 @@ class Reconciliation:
                 continue
             told = Publish.in_queue(agent_id, f"{agent.segment}:{stands.place}")
             await self._world.engine.enqueue(told)
-
-    async def _publish(self, repairs: Repairs, purse: Purse) -> None:
-        """What is not on GitHub yet, and what is there twice."""
-        now = self._world.clock.now()
-        for agent_id in await self._world.store.agents_with_due_effects(now):
-            if not purse.holds(Share.EFFECTS):
-                purse.leave(Share.EFFECTS)
-                continue
-            await self._guarded(str(agent_id), partial(self._publisher.publish, agent_id))
-            repairs.note(f"effects of {agent_id}")
-        for agent in await self._world.store.agents(changed_since=now - LOOKED_AT_FOR):
-            if not purse.holds(Share.DOUBLES):
-                purse.leave(Share.DOUBLES)
-                continue
-            await self._guarded(str(agent.id), partial(self._unpublished, agent, repairs))
-            await self._guarded(str(agent.id), partial(self._doubles.look, agent, repairs))
 
     async def _budgets(self, repairs: Repairs, purse: Purse) -> None:
         """Free what ended agents still hold, start what waited for it, tell what is unusual."""
@@ -242,20 +227,12 @@ class Reconciliation:
         if closed := await self._needs_human.look(purse):
             repairs.note(f"closed {closed} needs-human issues with their originals")
 
-    async def _guarded(self, what: str, action: Callable[[], Awaitable[object]]) -> None:
-        """One thing's trouble is logged and left to the next pass."""
-        try:
-            with self._guard.over(what):
-                await action()
-        except GitHubFailed as error:
-            log.warning("not reconciled: %s", error, extra={"what": what})
-
     async def _agent(self, agent: Agent, repairs: Repairs) -> None:
         if agent.parent is not None:
             await self._sub_agent(agent, AgentId.parse(agent.parent), repairs)
             return
-        if agent.state in (State.SLEEPING, State.PAUSED):
-            return  # GitHub is asked first
+        if agent.state is State.PAUSED:
+            return  # as for who sleeps, GitHub is asked first
         if agent.state is State.QUEUED and await self._is_held_back(agent, repairs):
             return
         repairs.took(await self._looking.look(agent.id, AS_IT_WAS), agent)
@@ -400,23 +377,6 @@ class Reconciliation:
                 await self._providers.go_on(agent)
         self._away.discard(name)
         self._archived.discard(name)
-
-    async def _unpublished(self, agent: Agent, repairs: Repairs) -> None:
-        """An end, a pause, or a handing over, of which GitHub does not know: its publication was
-        lost.
-
-        What is due later has its own time, and so has what GitHub refused.
-        """
-        if self._world.clock.now() - agent.updated_at < IN_FLIGHT:
-            return  # it is being published
-        before = await self._world.store.effects(agent.id)
-        no_request = agent.waits_for is Waits.REVIEW and EffectName.PULL_REQUEST not in before
-        is_settled = all(effect.state is EffectState.DONE for effect in before.values())
-        is_told_last = agent.is_final or agent.waits_for_person
-        if is_settled and (is_told_last or no_request):
-            await self._publisher.publish(agent.id)
-            if await self._world.store.effects(agent.id) != before:
-                repairs.note("published", agent)
 
     async def _tidy_up(self) -> None:
         """Give back the disk of agents that are long finished: the clone if all of the work is

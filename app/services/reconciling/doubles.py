@@ -5,7 +5,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from app.core.agents.agent import Agent, Effect, EffectName, EffectState
+from app.core.agents.agent import (
+    MADE_AT,
+    SETTLED,
+    Agent,
+    AgentId,
+    Effect,
+    EffectName,
+    EffectState,
+)
 from app.core.effects.calls import call_marker
 from app.core.effects.check_run import runs_of
 from app.core.effects.wanted import marker
@@ -29,19 +37,20 @@ class Doubles:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    async def look(self, agent: Agent, repairs: Repairs) -> None:
+    async def look(self, agent_id: AgentId, repairs: Repairs) -> None:
         """An effect whose request was in flight when a process died may be there twice.
 
         Looked at once, when nothing can land any more; then the effect is marked as settled.
         """
-        now, effects = self._world.clock.now(), await self._world.store.effects(agent.id)
-        if not any(_is_to_be_looked_at(effect, now) for effect in effects.values()):
+        now, effects = self._world.clock.now(), await self._world.store.effects(agent_id)
+        agent = await self._world.store.agent(agent_id)
+        if agent is None or not any(_is_to_be_looked_at(one, now) for one in effects.values()):
             return
         async with self._world.exclusive(f"effects:{agent.repository}#{agent.id.issue}"):
             for effect in (await self._world.store.effects(agent.id)).values():
                 if _is_to_be_looked_at(effect, now):
                     single = await self._single(agent, effect, repairs)
-                    settled = {**single.detail, "settled": now.isoformat()}
+                    settled = {**single.detail, SETTLED: now.isoformat()}
                     await self._world.store.save_effect(agent.id, replace(single, detail=settled))
 
     async def _single(self, agent: Agent, effect: Effect, repairs: Repairs) -> Effect:
@@ -114,10 +123,10 @@ class Doubles:
 
 def _is_to_be_looked_at(effect: Effect, now: datetime) -> bool:
     """Whether what it wrote may be there twice, and nothing can land any more."""
-    created = effect.detail.get("at")
+    created = effect.detail.get(MADE_AT)
     return (
         effect.state is EffectState.DONE
-        and "settled" not in effect.detail
+        and SETTLED not in effect.detail
         and created is not None
         and now - datetime.fromisoformat(created) >= IN_FLIGHT
     )

@@ -19,7 +19,8 @@ class Place:
     repository: Repository
     plan: RepositoryPlan
     agents: Sequence[Agent]
-    """All that ever worked here, oldest first, sub-agents left out: those end with theirs."""
+    """All that ever worked here, oldest first, sub-agents left out: those end with theirs. Where
+    nothing was asked for, the live ones alone."""
     changed_from: datetime | None
     """From when on changes are news; None: nothing was seen before, so nothing is."""
     is_full: bool

@@ -14,7 +14,8 @@ from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import Waits
-from app.core.agents.lifecycle import State
+from app.core.agents.lifecycle import LIVE, State
+from app.core.breaker.clocks import may_be_late
 from app.core.commands.grammar import may_hold_commands
 from app.core.rules.plan import RepositoryPlan
 from app.core.steering.seen import AS_IT_WAS, UNKNOWN, Facts
@@ -35,7 +36,7 @@ from app.services.reconciling.starts import Asking
 from app.services.starting.start import Starting
 from app.services.starting.trust import Trusting
 from app.services.steering.facts import Listed, may_have_been_closed
-from app.services.steering.heads import at_its_head
+from app.services.steering.heads import at_their_heads
 from app.services.steering.look import Looking
 from app.services.steering.missing import Missing
 from app.services.world import World
@@ -100,20 +101,24 @@ class RepositoryLooks:
         seen."""
         github, here = self._world.github, repository.full_name
         plan = (await self._plans.of(repository, tip)).plan
+        changed_from = None if before is None else before.threads_until - OVERLAP
+        threads = await github.threads(repository, None if is_full else changed_from)
         place = Place(
             repository,
             plan or RepositoryPlan(),
-            await self._agents(repository),
-            None if before is None else before.threads_until - OVERLAP,
+            await self._agents(repository, None if is_full or threads else LIVE),
+            changed_from,
             is_full or before is None,
             repairs,
             purse,
             triggers=await self._triggers.of(repository, plan, before),
             heads_before={} if before is None else before.heads,
         )
-        threads = await github.threads(repository, None if place.is_full else place.changed_from)
-        said = await github.said(repository, self._said_from(place, before))
-        place.comments = list(said)
+        heard_until = None
+        if _may_be_said(place, before, threads):
+            asked_at = self._world.clock.now()
+            place.comments += await github.said(repository, self._said_from(place, before))
+            heard_until = _heard_until(place.comments, asked_at)
         for thread in threads:
             what = f"reviews of #{thread.number}"
             await self._guarded(place, what, partial(self._said_in_reviews, place, thread))
@@ -123,7 +128,10 @@ class RepositoryLooks:
         listed = {thread.number: thread for thread in threads}
         for agent in place.live():
             await self._guarded(place, str(agent.id), partial(self._agent, place, agent, listed))
-        place.agents = await self._agents(repository)
+        if place.is_full:
+            await self._guarded(place, "branches", partial(self._heads, place))
+        if threads:
+            place.agents = await self._agents(repository)
         for thread in threads:
             await self._guarded(place, f"#{thread.number}", partial(self._thread, place, thread))
         await self._hear_until(place, None)
@@ -137,7 +145,7 @@ class RepositoryLooks:
             self.unanswered.setdefault(here, self._world.clock.now())
         if place.is_whole or (place.is_answered and self._is_blind_for_long(here)):
             await self._clocks(place)
-        await self._world.store.save_look(here, self._seen(place, before, threads, said))
+        await self._world.store.save_look(here, self._seen(place, before, threads, heard_until))
 
     def _said_from(self, place: Place, before: Look | None) -> datetime:
         """A full look hears again what was said to those that wait: it may count by now."""
@@ -156,14 +164,19 @@ class RepositoryLooks:
         return min(starts)
 
     def _seen(
-        self, place: Place, before: Look | None, threads: Sequence[Issue], said: Sequence[Said]
+        self,
+        place: Place,
+        before: Look | None,
+        threads: Sequence[Issue],
+        heard_until: datetime | None,
     ) -> Look:
+        """What is kept of it. `heard_until`: how far comments are known; None: as before."""
         now = self._world.clock.now()
         threads_until = now - NEW_WITHIN if before is None else before.threads_until
         comments_until = now - NEW_WITHIN if before is None else before.comments_until
         if place.is_whole:
             threads_until = max([threads_until, *(each.updated_at for each in threads)])
-            comments_until = max([comments_until, *(each.edited_at or each.at for each in said)])
+            comments_until = max(comments_until, heard_until or comments_until)
         if place.left_from is not None:
             threads_until = min(threads_until, place.left_from)
         fully_at = now if place.is_full or before is None else before.fully_at
@@ -218,8 +231,10 @@ class RepositoryLooks:
         """Whether something may have been done to it, and undone, since the look before."""
         return place.changed_from is None or thread.updated_at >= place.changed_from
 
-    async def _agents(self, repository: Repository) -> Sequence[Agent]:
-        every = await self._world.store.agents(repository=repository.full_name)
+    async def _agents(
+        self, repository: Repository, states: frozenset[State] | None = None
+    ) -> Sequence[Agent]:
+        every = await self._world.store.agents(repository=repository.full_name, states=states)
         return [agent for agent in every if agent.parent is None]
 
     # --- agents ------------------------------------------------------------------------------
@@ -227,25 +242,37 @@ class RepositoryLooks:
     async def _agent(self, place: Place, agent: Agent, threads: Mapping[int, Issue]) -> None:
         """Look at one of whom the lists tell something new. A list of all that is open tells of
         what is not in it, too: it was closed, deleted or transferred."""
-        known = self._known(place, agent, threads)
+        issue = threads.get(agent.id.issue)
+        name = f"had {agent.id} {agent.segment}"
+        is_news = issue is not None and not self._settled.has(name, issue.updated_at)
+        known = self._known(place, agent, threads, is_news=is_news)
         if known == replace(AS_IT_WAS, lost_access=""):
             return
-        issue = threads.get(agent.id.issue)
-        listed = Listed() if issue is None else Listed(issue, self._is_news(place, issue))
+        is_news = issue is not None and is_news and self._is_news(place, issue)
+        listed = Listed() if issue is None else Listed(issue, is_news)
         step = await self._looking.look(agent.id, known, listed)
         place.repairs.took(step, agent)
-        if step is None and place.is_full and agent.pull_request is None:
-            await at_its_head(self._world, agent)
+        if step is None and issue is not None:
+            self._settled.note(name, issue.updated_at)
         pull = threads.get(agent.pull_request or 0)
         if known.feedback is UNKNOWN and pull is not None:
             self._settled.note(_review_name(agent), pull.updated_at)
 
-    def _known(self, place: Place, agent: Agent, threads: Mapping[int, Issue]) -> Facts:
-        """What of the agent's world is as it was, as far as the lists tell."""
+    async def _heads(self, place: Place) -> None:
+        """Pull requests move when somebody pushes to them; other branches have no list of their
+        own."""
+        without = [agent for agent in place.live() if agent.pull_request is None]
+        await at_their_heads(self._world, place.repository, without)
+
+    def _known(
+        self, place: Place, agent: Agent, threads: Mapping[int, Issue], *, is_news: bool
+    ) -> Facts:
+        """What of the agent's world is as it was, as far as the lists tell. `is_news`: its issue
+        is listed, and as nobody has looked at it yet."""
         known = replace(AS_IT_WAS, lost_access="")
         is_back = agent.waits_for is Waits.ACCESS  # nobody saw what happened meanwhile
         is_doubted = self._missing.is_doubted(place.repository, agent.id.issue)
-        if agent.id.issue in threads or place.is_full or is_back or is_doubted:
+        if is_news or place.is_full or is_back or is_doubted:
             known = replace(known, taken=UNKNOWN)
         pull = threads.get(agent.pull_request or 0)
         if pull is not None and pull.is_open:
@@ -276,9 +303,10 @@ class RepositoryLooks:
         return now - self._blind_since.setdefault(repository, now) > BLIND_FOR
 
     async def _clocks(self, place: Place) -> None:
-        """Who waits is late only once all is dealt with that people did meanwhile."""
-        for agent in await self._agents(place.repository):
-            if agent.state in (State.SLEEPING, State.PAUSED):
+        """Who waits is late only once all is dealt with that people did meanwhile. Who began to
+        wait meanwhile is not late yet."""
+        for agent in place.agents:
+            if may_be_late(agent, self._world.clock.now()):
                 what = f"clock of {agent.id}"
                 await self._guarded(place, what, partial(self._clock, place, agent))
 
@@ -336,6 +364,20 @@ class RepositoryLooks:
         if await self._hearing.hear_said(place.repository, said):
             place.repairs.note(f"heard {said.author} on #{said.thread}")
         self._settled.note(name, said.edited_at or said.at)
+
+
+def _may_be_said(place: Place, before: Look | None, threads: Sequence[Issue]) -> bool:
+    """Whether comments can have come that nobody has heard: each moves its thread. One that was
+    edited may not, and full looks ask in any case."""
+    if before is None or place.is_full:
+        return True
+    since = before.comments_until - OVERLAP
+    return any(each.updated_at >= since for each in threads)
+
+
+def _heard_until(said: Sequence[Said], asked_at: datetime) -> datetime:
+    """How far comments are known by a list of them; GitHub's clock is another."""
+    return max([asked_at - OVERLAP, *(each.edited_at or each.at for each in said)])
 
 
 def _review_name(agent: Agent) -> str:

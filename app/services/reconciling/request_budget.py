@@ -8,6 +8,7 @@ escalation would be worse than a late one. So a pass may exceed its bound by one
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Final
 
 from app.ports import Spent
 from app.services.drain import Drain
@@ -33,6 +34,15 @@ class Share(IntEnum):
     DOUBLES = 970
 
 
+IN_TURN: Final = frozenset({Share.REVIEWS, Share.ESCALATIONS})
+"""What is asked about again and again while nothing happens there, as webhooks tell of it: in the
+turn of those that were not asked about for longest."""
+USUAL_REQUESTS: Final = 240
+"""Up to how many requests of the pass, all before included, that goes on."""
+LEAST_IN_TURN: Final = 12
+"""Requests that each kind of it has in any case."""
+
+
 @dataclass(slots=True)
 class Purse:
     """What a pass has spent, and what it has left to the next ones."""
@@ -44,10 +54,17 @@ class Purse:
     """Agents that it may still start of which no webhook told (`max_starts_per_pass`)."""
     put_off: Counter[str] = field(default_factory=Counter)
     """How many pieces of each kind had no turn."""
+    _begun: dict[Share, int] = field(default_factory=dict)
+    """What was spent when the first piece of a kind wanted to begin."""
 
     def holds(self, share: Share) -> bool:
         """Whether the next piece of that kind may begin."""
-        return self.spent.requests < share and not self.drain.is_requested
+        spent = self.spent.requests
+        begun = self._begun.setdefault(share, spent)
+        most: int = share
+        if share in IN_TURN:
+            most = min(share, max(USUAL_REQUESTS, begun + LEAST_IN_TURN))
+        return spent < most and not self.drain.is_requested
 
     def leave(self, share: Share, pieces: int = 1) -> None:
         """So many had no turn."""

@@ -34,8 +34,8 @@ class Judging:
     async def in_turn(self, purse: Purse, limited: set[int]) -> list[Agent]:
         """Ask about as many as the purse has room for; who was told of something. Leaves the
         installations in `limited` alone, and adds to them."""
-        asleep = await self._world.store.agents(states=frozenset({State.SLEEPING}))
-        waiting = [agent for agent in asleep if agent.waits_for is Waits.REVIEW]
+        asleep = frozenset({State.SLEEPING})
+        waiting = await self._world.store.agents(states=asleep, waits_for=Waits.REVIEW)
         self._asked = {agent.id: self._asked.get(agent.id, _NEVER) for agent in waiting}
         told = []
         for agent in sorted(waiting, key=lambda one: self._asked[one.id]):
