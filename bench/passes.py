@@ -3,15 +3,13 @@ many agents that wait for people. Nothing happens there, as on most days in most
 """
 
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 from bench.usage import cpu_seconds, resident_megabytes
-from tests.support.crowd import MOST_PASS_SECONDS, Crowd, crowd
-from tests.support.waiting import until
+from tests.support.crowd import Crowd, crowd
 
 REPOSITORIES: Final = 200
 SLEEPERS: Final = 25
@@ -67,7 +65,7 @@ def _words(cost: Cost) -> str:
 def _cost(here: Crowd) -> Cost:
     here.one_pass()
     for _ in range(MOST_BEFORE):
-        done = _next(here)
+        done = here.next_pass(len(here.passes()))
         if not done["repairs"] and "looks" not in done["put_off"]:
             break
     else:
@@ -76,25 +74,13 @@ def _cost(here: Crowd) -> Cost:
     cpu = cpu_seconds(pid)
     first = len(here.passes())
     for _ in range(PASSES):
-        _next(here)
+        here.next_pass(len(here.passes()))
         before, cpu = cpu, cpu_seconds(pid)
         used.append(cpu - before)
     requests = median(one["requests"] for one in here.passes()[first:])
     megabytes = resident_megabytes(pid)
     here.team.service.stop()
     return Cost(requests, median(used), megabytes)
-
-
-def _next(here: Crowd) -> Mapping[str, Any]:
-    """What the log says of the next pass."""
-    before = len(here.passes())
-    until(
-        lambda: len(here.passes()) > before,
-        "a pass",
-        within_seconds=MOST_PASS_SECONDS,
-        failing=here.team.check_alive,
-    )
-    return here.passes()[before]
 
 
 if __name__ == "__main__":

@@ -3,12 +3,14 @@
 from datetime import datetime, timedelta
 
 import pytest
+import sqlalchemy as sa
 
+from app.adapters.store.tables import EFFECTS
 from app.core.agents.agent import EffectName, EffectState
 from app.core.agents.lifecycle import State
 from tests.stories.happening import FIXES, STOPPED
 from tests.support.people import REPOSITORY, Task, repository
-from tests.support.steps import waits_for
+from tests.support.steps import is_blocked, waits_for
 from tests.twins.story import PASS_SECONDS, Story, story
 
 PLACES = {REPOSITORY: repository({"fixer": {}, "stopper": {"max_tool_calls": 1}})}
@@ -113,3 +115,16 @@ def test_a_pull_request_that_nobody_wants_any_more_is_not_asked_for_for_ever(sta
         passed = [vars(one) for one in squad.timeline.records if one.getMessage() == "reconciled"]
         assert passed[-1]["repairs"] == 0
         assert squad.run(squad.service.store.failing_effects()) == []
+
+
+def test_a_publication_that_was_lost_is_made_up_for() -> None:
+    """The work that was to write it is gone, and nothing says that it was written."""
+    with story(PLACES) as squad:
+        task = squad.give("fixer", "Paint it", is_blocked("Which colour?"))
+        agent, comments = squad.agent(task).id, squad.comments(task)
+        before = squad.run(squad.service.store.effects(agent))
+        with squad.database.engine.begin() as connection:
+            connection.execute(sa.delete(EFFECTS))
+        squad.passes(minutes=10)
+        assert squad.run(squad.service.store.effects(agent)).keys() == before.keys()
+        assert len(squad.comments(task)) == len(comments), "what is there is found"

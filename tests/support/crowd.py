@@ -67,6 +67,10 @@ class Crowd:
         """Start the service, which makes one pass at once; what it says of that."""
         before = len(self.passes())
         self.team.service.start()
+        return self.next_pass(before)
+
+    def next_pass(self, before: int) -> dict[str, Any]:
+        """What the service says of the pass after so many."""
         until(
             lambda: len(self.passes()) > before,
             "a pass",

@@ -77,7 +77,7 @@ log = logging.getLogger("squadron.reconcile")
 class _Looked:
     """What one pass has looked at."""
 
-    full_looks_requests: int = FULL_LOOKS_REQUESTS
+    full_looks_requests: int
     fully: int = 0
     briefly: int = 0
     tips: Mapping[str, str] = field(default_factory=dict)
@@ -141,7 +141,7 @@ class Reconciliation:
         if work.why == ADAPT:
             await self._adapting.week()
             return
-        begun_at, looked, repairs = self._world.clock.now(), _Looked(), Repairs()
+        begun_at, looked, repairs = self._world.clock.now(), _Looked(FULL_LOOKS_REQUESTS), Repairs()
         self._guard.begin()
         if work.why == START:
             await self._providers.ask_at_once()

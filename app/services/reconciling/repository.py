@@ -243,7 +243,7 @@ class RepositoryLooks:
         """Look at one of whom the lists tell something new. A list of all that is open tells of
         what is not in it, too: it was closed, deleted or transferred."""
         issue = threads.get(agent.id.issue)
-        name = f"had {agent.id} {agent.segment}"
+        name = f"had {agent.id} {agent.segment} {agent.state}"
         is_news = issue is not None and not self._settled.has(name, issue.updated_at)
         known = self._known(place, agent, threads, is_news=is_news)
         if known == replace(AS_IT_WAS, lost_access=""):

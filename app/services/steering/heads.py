@@ -24,9 +24,8 @@ async def at_its_head(world: World, agent: Agent) -> Agent:
     `GitHubFailed`."""
     if not _may_be_pushed_beside(agent):
         return agent
-    return await _at(
-        world, agent, await world.github.branch_head(repository_of(agent), agent.branch)
-    )
+    head = await world.github.branch_head(repository_of(agent), agent.branch)
+    return await _with_head(world, agent, head)
 
 
 async def at_their_heads(world: World, repository: Repository, agents: Iterable[Agent]) -> None:
@@ -36,7 +35,7 @@ async def at_their_heads(world: World, repository: Repository, agents: Iterable[
     for directory, neighbours in groupby(found, key=_directory):
         heads = await world.github.branch_heads(repository, directory)
         for agent in neighbours:
-            await _at(world, agent, heads.get(agent.branch))
+            await _with_head(world, agent, heads.get(agent.branch))
 
 
 def _directory(agent: Agent) -> str:
@@ -50,7 +49,8 @@ def _may_be_pushed_beside(agent: Agent) -> bool:
     return not is_reader and agent.state in RESTING and agent.sha is not None
 
 
-async def _at(world: World, agent: Agent, head: str | None) -> Agent:
+async def _with_head(world: World, agent: Agent, head: str | None) -> Agent:
+    """None: there is no such branch."""
     if head is None or head == agent.sha:
         return agent
     log.info("somebody pushed", extra={"agent": str(agent.id), "head": head})
