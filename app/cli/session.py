@@ -4,27 +4,39 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from tarfile import TarError
+from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
 import typer
 
 from app.adapters.store.codec import encode_event
 from app.adapters.store.store import SqlStore
-from app.adapters.workspace import agent_directory
+from app.adapters.workspace import Place, TooMuch, agent_directory, holds, unpack
 from app.cli.failing import fail
 from app.cli.registry import agent_called, answered, open_registry, opened
 from app.cli.terminal import say
 from app.config.settings import Settings, SettingsError, load_settings
 from app.core.agents.agent import AgentId
+from app.core.agents.counters import fold
 from app.core.agents.events import AgentEvent
 from app.core.text.redact import Redactor
-from app.ports import SessionDamaged
+from app.ports import Artifact, ArtifactKind, SessionDamaged, Whereabouts
 from app.services.views import Json, instant
 
 session = typer.Typer(no_args_is_help=True, help="Conversations of agents.")
 
 _STDOUT: Final = Path("-")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    agent: AgentId
+    log: Sequence[AgentEvent]
+    whereabouts: Whereabouts | None
+    kept: Artifact | None
 
 
 @session.callback()
@@ -49,11 +61,10 @@ def export(
     found = answered(_found(store, agent_id))
     if found is None:
         fail(f"there is no agent {agent_id} in this registry; `squadron agents` lists them")
-    agent_id, log = found
     redact = Redactor(_secrets())
     lines = [
         json.dumps(redact.within(line))
-        for line in (*_conversation(settings, agent_id), *_events(log))
+        for line in (*_conversation(settings, found), *_events(found.log))
     ]
     if output == _STDOUT:
         sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -68,27 +79,65 @@ def export(
     say(f"{len(lines)} lines written to {output}", err=True)
 
 
-async def _found(store: SqlStore, wanted: AgentId) -> tuple[AgentId, Sequence[AgentEvent]] | None:
+async def _found(store: SqlStore, wanted: AgentId) -> _Found | None:
     agent = await agent_called(store, wanted)
-    return None if agent is None else (agent.id, await store.log(agent.id))
+    if agent is None:
+        return None
+    return _Found(
+        agent.id,
+        await store.log(agent.id),
+        await store.whereabouts(agent.id),
+        await store.artifact(agent.id, ArtifactKind.CONVERSATION),
+    )
 
 
-def _conversation(settings: Settings, agent: AgentId) -> list[Json]:
-    """Empty, and said so, if there is none on this machine."""
+def _conversation(settings: Settings, found: _Found) -> list[Json]:
+    """Empty, and said so, if there is none."""
+    place = Place(agent_directory(settings.data_dir, str(found.agent)))
+    try:
+        if found.whereabouts is None or holds(settings.data_dir, place, found.whereabouts):
+            return _lines(place.session)
+        return _kept_conversation(settings, found)
+    except (OSError, SessionDamaged, TarError, TooMuch) as error:
+        fail(f"the conversation of {found.agent} cannot be read: {error}")
+
+
+def _lines(directory: Path) -> list[Json]:
     from app.adapters.runtimes.embedded.export import conversation_lines  # takes a second or two
 
-    directory = agent_directory(settings.data_dir, str(agent)) / "session"
     try:
         return list(conversation_lines(directory))
     except FileNotFoundError:
         say(
-            f"no conversation of {agent} is kept in {settings.data_dir}: it had none, it worked on"
-            " another machine, or it ended more than 30 days ago. The event log follows.",
+            f"no conversation is kept in {directory}: there was none, it is another runtime's, or"
+            " it ended more than 30 days ago. The event log follows.",
             err=True,
         )
         return []
-    except (OSError, SessionDamaged) as error:
-        fail(f"the conversation of {agent} cannot be read: {error}")
+
+
+def _kept_conversation(settings: Settings, found: _Found) -> list[Json]:
+    """Of an agent that began last in another data directory."""
+    if found.kept is None:
+        say(
+            f"the conversation of {found.agent} is on another machine, and nothing of it was kept"
+            f" for others. Look there, in the data directory whose `directory-id` is"
+            f" {found.whereabouts.directory if found.whereabouts else '?'}."
+            " The event log follows.",
+            err=True,
+        )
+        return []
+    calls = fold(found.log).model_calls
+    if found.kept.model_calls < calls:
+        say(
+            f"the conversation is partial: {found.agent} began last on another machine, and of its"
+            f" {calls} calls of the model {found.kept.model_calls} were kept for others",
+            err=True,
+        )
+    with TemporaryDirectory(prefix="squadron-session-") as name:
+        directory = Path(name) / "session"
+        unpack(found.kept.content, directory)
+        return _lines(directory)
 
 
 def _events(log: Sequence[AgentEvent]) -> Iterator[Json]:

@@ -62,6 +62,8 @@ class OperatorConfig:
     """Agents that one worker runs at once."""
     min_free_mib: int = 1_024
     """Of the disk with the data directory; below it no agent begins to work."""
+    artifact_mib_per_agent: int = 16
+    """That are kept of an agent for other machines, compressed."""
     sandbox: SandboxRules = SandboxRules()
     providers: Mapping[str, Endpoint] = field(default_factory=dict)
     """By provider, as models name it."""
@@ -147,6 +149,7 @@ def _operator_config(read_file: OperatorFile, file: str, document: Document) -> 
         max_starts_per_pass=read_file.max_starts_per_pass,
         worker_agents=read_file.workers.agents,
         min_free_mib=read_file.min_free_mib,
+        artifact_mib_per_agent=read_file.artifact_mib_per_agent,
         sandbox=_sandbox_rules(read_file.sandbox),
         providers={
             name: _endpoint(said, Path(file).parent) for name, said in read_file.providers.items()

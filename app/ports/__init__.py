@@ -24,6 +24,7 @@ from app.core.agents.work import (
     work_of,
 )
 from app.ports.alarms import Alarms
+from app.ports.artifacts import Artifact, ArtifactKind
 from app.ports.blame import Blame, PortFailed
 from app.ports.figures import Figures, RegistryFigures
 from app.ports.github import (
@@ -120,6 +121,7 @@ from app.ports.workspace import (
     Checkout,
     CheckoutOrder,
     GitAway,
+    Whereabouts,
     Workspace,
     WorkspaceFailed,
 )
@@ -132,6 +134,8 @@ __all__ = [
     "WORK_IN_PROGRESS",
     "Alarms",
     "Annotation",
+    "Artifact",
+    "ArtifactKind",
     "Blame",
     "CheckText",
     "Checkout",
@@ -237,6 +241,7 @@ __all__ = [
     "VisibleLines",
     "WaitingStart",
     "Walls",
+    "Whereabouts",
     "Work",
     "WorkKind",
     "Workspace",

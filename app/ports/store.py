@@ -19,12 +19,14 @@ from app.core.history.agent_history import History
 from app.core.rules.brakes import Brake, Place
 from app.core.rules.outages import Outage, ProviderFailure
 from app.core.steering.asks import Trigger
+from app.ports.artifacts import Artifact, ArtifactKind
 from app.ports.blame import Blame, PortFailed
 from app.ports.figures import RegistryFigures
 from app.ports.github import Repository
 from app.ports.ledger import Funding
 from app.ports.passes import Pass
 from app.ports.starts import StartRefused, TakenBack, WaitingStart
+from app.ports.workspace import Whereabouts
 
 Handler = Callable[[Work], Awaitable[None]]
 """Performs one piece of work. It may be called again for the same piece."""
@@ -464,6 +466,27 @@ class Store(Protocol):
         """Compare and set on (state, segment, attempt) of `change.before`; write the row, append
         the events and enqueue the work with it. None if the row has moved on: nothing changed.
         """
+        ...
+
+    async def whereabouts(self, agent: AgentId) -> Whereabouts | None:
+        """Where its files are; None: nobody has noted it."""
+        ...
+
+    async def note_whereabouts(self, agent: Agent, now: Whereabouts) -> bool:
+        """Remember where its files are, unless it has gone on since it was seen; then False."""
+        ...
+
+    async def artifact(self, agent: AgentId, kind: ArtifactKind) -> Artifact | None:
+        """What was kept of it last; None: nothing."""
+        ...
+
+    async def keep_artifact(self, agent: Agent, kind: ArtifactKind, artifact: Artifact) -> bool:
+        """In the place of what was kept before, unless it has gone on since it was seen; then
+        False."""
+        ...
+
+    async def forget_artifacts(self, agent: AgentId) -> None:
+        """Keep nothing of it any longer."""
         ...
 
     async def note_head(self, agent: AgentId, base_sha: str | None, sha: str) -> None:

@@ -26,6 +26,17 @@ class GitAway(WorkspaceFailed):
 
 
 @dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Where an agent's clone and conversation are: all others are of an earlier day."""
+
+    directory: str
+    """The id of a data directory."""
+    generation: int
+    """How many times the agent has begun, there or elsewhere; a copy of that directory that was
+    made before has a lower one."""
+
+
+@dataclass(frozen=True, slots=True)
 class CheckoutOrder:
     """What a workspace is prepared for."""
 
@@ -51,6 +62,8 @@ class CheckoutOrder:
     of `.gitignore` (`app.core.rules.protected`)."""
     is_squadrons_own: bool = False
     """Whether Squadron itself writes the work: then no path is protected."""
+    whereabouts: Whereabouts | None = None
+    """Where the agent's files are; None: wherever they are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +102,19 @@ class Workspace(Protocol):
         into it. Beside a fresh one nothing is left of an earlier one's home and temporary files:
         what prepares it may have a way out. Raises `WorkspaceFailed`.
         """
+        ...
+
+    async def directory_id(self) -> str:
+        """Of this data directory; another one, or a new one in its place, has another. Raises
+        `WorkspaceFailed`."""
+        ...
+
+    async def has(self, agent: str, whereabouts: Whereabouts) -> bool:
+        """Whether the agent's files are in this data directory. Raises `WorkspaceFailed`."""
+        ...
+
+    async def note(self, agent: str, whereabouts: Whereabouts) -> None:
+        """Note that they are. Raises `WorkspaceFailed`."""
         ...
 
     async def note_setup(self, agent: str) -> None:
@@ -154,6 +180,15 @@ class Workspace(Protocol):
 
         The next `prepare` makes a fresh clone. Raises `WorkspaceFailed`.
         """
+        ...
+
+    async def packed_session(self, agent: str, most_bytes: int) -> bytes | None:
+        """The agent's conversation in one piece; None: there is none, or it does not fit. Raises
+        `WorkspaceFailed`."""
+        ...
+
+    async def unpack_session(self, agent: str, content: bytes) -> None:
+        """Put it where there is none. Raises `WorkspaceFailed`."""
         ...
 
     async def forget_session(self, agent: str) -> None:

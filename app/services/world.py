@@ -130,6 +130,7 @@ async def checkout_order(world: World, agent: Agent) -> CheckoutOrder:
         co_author=agent.assignment.co_author,
         protected_paths=agent.assignment.protected_paths,
         pull_request=agent.id.issue if agent.assignment.kind is RoleKind.REVIEW else None,
+        whereabouts=await world.store.whereabouts(agent.id),
     )
 
 

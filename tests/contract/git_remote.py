@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from app.adapters.clock import new_name
 from app.adapters.processes import ProcessGroups
 from app.adapters.workspace import GitWorkspace
 from app.adapters.workspace.remote import TokenFor
@@ -54,7 +55,7 @@ def git(directory: Path, *arguments: str) -> str:
 def workspaces(data: Path, url: str, token: TokenFor, *secrets: str) -> GitWorkspace:
     """Whose agents work without a sandbox, of an installation that has these secrets."""
     processes = ProcessGroups()
-    return GitWorkspace(data, url, token, processes, processes, Redactor(secrets))
+    return GitWorkspace(data, url, token, processes, processes, Redactor(secrets), new_name)
 
 
 @cache

@@ -11,7 +11,7 @@ import pytest
 from app.core.agents.events import MadeFiles
 from app.githubbox.box import Box
 from app.githubbox.git import NOTHING
-from app.ports import WORK_IN_PROGRESS, Workspace, WorkspaceFailed
+from app.ports import WORK_IN_PROGRESS, Whereabouts, Workspace, WorkspaceFailed
 from tests.contract.git_remote import BRANCH, ORDER, GitRemote, git, serving, workspaces
 from tests.twins.clock import TurnedClock
 from tests.twins.git import MemoryGit
@@ -377,3 +377,46 @@ async def test_a_pull_request_is_looked_at_and_nothing_is_pushed(place: Place) -
     assert change.startswith("diff --git a/app.py b/app.py\n")
     assert "-print('hello')\n+print('bye')\n" in change
     assert await place.head("review") is None
+
+
+async def test_files_count_where_the_agent_began_last(place: Place) -> None:
+    here = await place.workspace.directory_id()
+    assert here == await place.workspace.directory_id()
+    third = Whereabouts(here, 3)
+    assert not await place.workspace.has(ORDER.agent, third), "nobody has noted it"
+    await place.workspace.note(ORDER.agent, third)
+    assert await place.workspace.has(ORDER.agent, third)
+    assert await place.workspace.has(ORDER.agent, Whereabouts(here, 2)), "they may be newer"
+    assert not await place.workspace.has(ORDER.agent, Whereabouts(here, 4)), "and not older"
+    assert not await place.workspace.has(ORDER.agent, Whereabouts("elsewhere", 3))
+    assert not await place.workspace.has("octo/demo#13/bug-fix/1", third)
+
+
+async def test_a_clone_of_an_earlier_day_is_not_pushed(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    here = await place.workspace.directory_id()
+    await place.workspace.note(ORDER.agent, Whereabouts(here, 1))
+    (made.directory / "one.txt").write_text("1\n")
+    elsewhere = replace(ORDER, whereabouts=Whereabouts("elsewhere", 2))
+    kept = await place.workspace.keep(elsewhere, "Keep the work")
+    assert (kept.sha, kept.is_pushed) == (None, False)
+    assert "another worker has it" in kept.problem
+    assert await place.head(BRANCH) == made.head_sha
+    kept = await place.workspace.keep(replace(ORDER, whereabouts=Whereabouts(here, 1)), "Keep")
+    assert kept.is_pushed
+
+
+async def test_a_conversation_goes_from_one_directory_to_another(place: Place) -> None:
+    assert await place.workspace.packed_session(ORDER.agent, 2**20) is None, "there is none"
+    made = await place.workspace.prepare(ORDER)
+    session = made.directory.with_name("session")
+    session.mkdir()
+    (session / "said.json").write_text("Which colour?")
+    content = await place.workspace.packed_session(ORDER.agent, 2**20)
+    assert content is not None
+    await place.workspace.forget_session(ORDER.agent)
+    with pytest.raises(WorkspaceFailed, match="damaged"):
+        await place.workspace.unpack_session(ORDER.agent, b"no archive")
+    await place.workspace.forget_session(ORDER.agent)
+    await place.workspace.unpack_session(ORDER.agent, content)
+    assert (session / "said.json").read_text() == "Which colour?"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import Woken
+from app.core.agents.events import Lost, Woken
 from app.core.agents.stops import Layer, Trip
 from app.core.breaker.verdict import LimitUse
 from app.core.github.patch import FilePatch
@@ -19,6 +19,7 @@ from app.core.words.prompts import (
     UnderReview,
     budget,
     fenced,
+    lost_prompt,
     nudge_prompt,
     resume_prompt,
     review_prompt,
@@ -162,6 +163,12 @@ def test_a_woken_agent_is_told_why_and_what_changed(news: str, changed: str) -> 
 def test_after_a_crash_the_agent_looks_around_first() -> None:
     words = resume_prompt(USES)
     assert "Look at the state of the workspace first." in words and words.endswith(f"\n\n{LEFT}")
+
+
+def test_on_another_machine_the_agent_hears_what_is_gone() -> None:
+    words = lost_prompt((Lost.CONVERSATION, Lost.WORK))
+    assert "what was said in your session and what you did after your work was pushed last" in words
+    assert "`git log`" in words
 
 
 def test_a_turn_without_a_closing_tool_is_answered_once() -> None:

@@ -122,7 +122,7 @@ def test_peers_10_after_37_calls_and_50_minutes_no_budget_is_given_away(team: Sq
     task = team.give(
         "docs",
         "Long",
-        runs_at_once(*["true"] * 36),
+        runs_at_once(*(f"true {number}" for number in range(36))),
         waits_for(team.signal("long")),
         completes("Nothing to change."),
     )

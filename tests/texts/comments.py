@@ -5,7 +5,7 @@ from typing import Final
 
 from inline_snapshot import snapshot
 
-from app.core.agents.events import Finished, Waits
+from app.core.agents.events import FilesMoved, Finished, Lost, Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.queueing import QueuePlace
 from app.core.rules.plan import RoleKind
@@ -52,6 +52,12 @@ def _blocked() -> Report:
 def _handed_over(outcome: Outcome) -> Report:
     life, asked = worked(outcome), Waits.REVIEW
     return seen(State.SLEEPING, life, waits_for=asked, pull_request=9, summary=DONE)
+
+
+def _moved() -> Report:
+    life = worked()
+    life.happens(FilesMoved(at=life.now, lost=(Lost.LATEST_WORDS, Lost.WORK)))
+    return seen(State.ACTIVE, life)
 
 
 def _merged() -> Report:
@@ -106,6 +112,49 @@ Branch: `squadron/bug-fix/issue-12` (not created yet).
 </details>
 
 <sub>Agent `octo/demo#12/bug-fix/1`, started by mona (label squadron:bug-fix), successor of `octo/demo#12/bug-fix/0`.</sub>\
+"""),
+    ),
+    Text(
+        COMMENT,
+        "It works, on another machine than before",
+        lambda: progress_comment(_moved()),
+        snapshot("""\
+<!-- squadron:effect:octo/demo#12/bug-fix/1:comment -->
+
+[squadron:bug-fix] The agent works.
+
+- [x] workspace ready
+- [x] at work (3 tool calls)
+- [x] tests run (1)
+- [x] work pushed
+- [ ] pull request opened
+- [ ] finished
+
+On 2026-03-01 at 09:00 UTC the agent began on a machine that did not have its files. Gone with them: the latest part of its conversation and what it did after its work was pushed last.
+
+Branch: `squadron/bug-fix/issue-12` at `aaaaaaaaaaaa`.
+
+<details><summary>Test runs</summary>
+
+| # | test run | outcome | failures | changed before |
+| ---: | --- | --- | --- | --- |
+| 1 | `pytest` | failed | 1 failed, 11 passed in 0.31s | no |
+
+</details>
+
+<details><summary>Limits</summary>
+
+| limit | used | maximum | unit |
+| --- | ---: | ---: | --- |
+| `max_iterations` | 0 | 3 | fix cycles |
+| `max_tool_calls` | 3 | 5 | tool calls |
+| `max_active_duration` | 0 | 7200 | seconds |
+| `max_sleep_duration` | 0 | 86400 | seconds |
+| `max_cost_usd` | $0.021 | $1.50 | USD |
+
+</details>
+
+<sub>Agent `octo/demo#12/bug-fix/1`, started by mona (label squadron:bug-fix).</sub>\
 """),
     ),
     Text(

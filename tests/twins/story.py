@@ -209,6 +209,12 @@ class Story(People):
         assert not self._life.tasks, f"what nothing ends: {self._life.tasks}"
         self.service.database.dispose()
 
+    def moves_to(self, machine: str) -> None:
+        """`kill -9`, and the next process is on another machine, with the same database."""
+        self.kill()
+        self.workspace.moves_to(machine)
+        self.start()
+
     def restart(self) -> None:
         """`kill -9`, and the next process."""
         self.kill()

@@ -9,12 +9,14 @@ import shutil
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from tarfile import TarError
 
 from app.adapters.workspace import agent_directory
+from app.adapters.workspace.packed import packed, unpack
 from app.core.agents.events import DiffSize, MadeFiles
 from app.githubbox.box import Box
 from app.githubbox.git import EMPTY_TREE, NOTHING, GitFailed
-from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, WorkspaceFailed
+from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, Whereabouts, WorkspaceFailed
 from app.testruns import is_test_file
 from tests.twins import tidying
 from tests.twins.git import Files, MemoryGit
@@ -103,6 +105,18 @@ class Clone:
         return self.git.parted(self.head, sha) == sha
 
 
+@dataclass
+class Disk:
+    """What a machine has of agents besides their files."""
+
+    name: str
+    clones: dict[str, Clone] = field(default_factory=dict)
+    apart: dict[str, Clone] = field(default_factory=dict)
+    """What was checked out apart, by the agent whose work it is."""
+    generations: dict[str, int] = field(default_factory=dict)
+    """How many times each agent had begun when it began here last."""
+
+
 class TwinWorkspace:
     """Implements `ports.Workspace`. It is the disk: it outlives the service's process."""
 
@@ -121,9 +135,27 @@ class TwinWorkspace:
         """What was asked of it, oldest first."""
         self._box = box
         self._data = data_directory
-        self._clones: dict[str, Clone] = {}
-        self._apart: dict[str, Clone] = {}
-        """What was checked out apart, by the agent whose work it is."""
+        self._disk = Disk("first")
+        self._other_disks: dict[str, Disk] = {}
+
+    @property
+    def _clones(self) -> dict[str, Clone]:
+        return self._disk.clones
+
+    @property
+    def _apart(self) -> dict[str, Clone]:
+        return self._disk.apart
+
+    def moves_to(self, machine: str) -> None:
+        """The next process has the disk of that machine; it is empty if none had it before."""
+        agents, ours = self._data / "agents", self._disk
+        if agents.exists():
+            agents.rename(self._data.with_name(f"agents on {ours.name}"))
+        self._other_disks[ours.name] = ours
+        self._disk = self._other_disks.pop(machine, Disk(machine))
+        there = self._data.with_name(f"agents on {machine}")
+        if there.exists():
+            there.rename(agents)
 
     def clone_at(self, directory: Path) -> Clone:
         """The clone that is in that directory."""
@@ -169,6 +201,19 @@ class TwinWorkspace:
             changes_dependencies=any(Path(path).name in DEPENDENCIES for path in changed),
         )
 
+    async def directory_id(self) -> str:
+        self._asked("directory_id")
+        return self._disk.name
+
+    async def has(self, agent: str, whereabouts: Whereabouts) -> bool:
+        self._asked(f"has {agent}")
+        is_here = whereabouts.directory == self._disk.name
+        return is_here and self._disk.generations.get(agent, 0) >= whereabouts.generation
+
+    async def note(self, agent: str, whereabouts: Whereabouts) -> None:
+        self._asked(f"note {agent}")
+        self._disk.generations[agent] = whereabouts.generation
+
     async def note_setup(self, agent: str) -> None:
         self._asked(f"note_setup {agent}")
         clone = self._clones[agent]
@@ -185,6 +230,9 @@ class TwinWorkspace:
         clone = self._clones.get(order.agent)
         if self.defect is not None:
             raise self.defect
+        if order.whereabouts is not None and not await self.has(order.agent, order.whereabouts):
+            problem = "The work could not be kept: another worker has it in its data directory."
+            return KeptWork(sha=None, is_pushed=False, problem=problem)
         if clone is None:
             return KeptWork(sha=None, is_pushed=False)
         try:
@@ -275,6 +323,18 @@ class TwinWorkspace:
     async def discard(self, agent: str) -> None:
         self._asked(f"discard {agent}")
         await self._delete(agent)
+
+    async def packed_session(self, agent: str, most_bytes: int) -> bytes | None:
+        self._asked(f"packed_session {agent}")
+        session = agent_directory(self._data, agent) / "session"
+        return packed(session, (), most_bytes) if session.exists() else None
+
+    async def unpack_session(self, agent: str, content: bytes) -> None:
+        self._asked(f"unpack_session {agent}")
+        try:
+            unpack(content, agent_directory(self._data, agent) / "session")
+        except TarError as damaged:
+            raise WorkspaceFailed(f"The kept conversation is damaged: {damaged}.") from damaged
 
     async def forget_session(self, agent: str) -> None:
         self._asked(f"forget_session {agent}")

@@ -242,6 +242,12 @@ def changed(connection: sa.Connection, since: datetime) -> Mapping[AgentId, date
     return {AgentId.parse(row.id): row.updated_at for row in found}
 
 
+def is_as_seen(connection: sa.Connection, agent: Agent) -> bool:
+    """Whether the agent is where somebody saw it; its row is locked."""
+    found = sa.select(AGENTS.c.id).where(_as_seen(agent)).with_for_update()
+    return connection.scalar(found) is not None
+
+
 def _as_seen(agent: Agent) -> sa.ColumnElement[bool]:
     """Whether the row is in the state, the segment and the attempt in which somebody saw it."""
     return sa.and_(

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from app.adapters.store import (
     adapted,
+    artifacts,
     brakes,
     configurations,
     cut_off,
@@ -30,6 +31,7 @@ from app.adapters.store import (
     registry,
     room,
     waiting,
+    whereabouts,
     written,
 )
 from app.adapters.store.reading import read
@@ -48,6 +50,8 @@ from app.core.history.agent_history import History
 from app.core.rules.brakes import Brake, Place
 from app.core.rules.outages import Outage, ProviderFailure
 from app.ports import (
+    Artifact,
+    ArtifactKind,
     Configuration,
     DeadDelivery,
     Delivery,
@@ -61,6 +65,7 @@ from app.ports import (
     StartRefused,
     TakenBack,
     WaitingStart,
+    Whereabouts,
     Work,
     Written,
 )
@@ -425,6 +430,29 @@ class SqlStore:
         return await self._writer.run(
             lambda connection: registry.move(connection, self._enqueue, change)
         )
+
+    async def whereabouts(self, agent: AgentId) -> Whereabouts | None:
+        """Where its files are; None: nobody has noted it."""
+        return await read(self._engine, lambda connection: whereabouts.of(connection, agent))
+
+    async def note_whereabouts(self, agent: Agent, now: Whereabouts) -> bool:
+        """Remember where its files are, unless it has gone on since it was seen; then False."""
+        return await self._writer.run(lambda connection: whereabouts.note(connection, agent, now))
+
+    async def artifact(self, agent: AgentId, kind: ArtifactKind) -> Artifact | None:
+        """What was kept of it last; None: nothing."""
+        return await read(self._engine, lambda connection: artifacts.find(connection, agent, kind))
+
+    async def keep_artifact(self, agent: Agent, kind: ArtifactKind, artifact: Artifact) -> bool:
+        """In the place of what was kept before, unless it has gone on since it was seen; then
+        False."""
+        return await self._writer.run(
+            lambda connection: artifacts.keep(connection, agent, kind, artifact)
+        )
+
+    async def forget_artifacts(self, agent: AgentId) -> None:
+        """Keep nothing of it any longer."""
+        await self._writer.run(lambda connection: artifacts.forget(connection, agent))
 
     async def note_head(self, agent: AgentId, base_sha: str | None, sha: str) -> None:
         """Remember the verified head of the agent's branch."""

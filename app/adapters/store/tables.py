@@ -550,6 +550,27 @@ class PlaceRow(SQLModel, table=True):
     installation_id: int = Field(sa_type=sa.BigInteger)
 
 
+class WhereaboutsRow(SQLModel, table=True):
+    """Where the files of each agent are."""
+
+    __tablename__ = "sq_whereabouts"
+
+    agent_id: str = Field(primary_key=True, sa_type=sa.Text, foreign_key="sq_agents.id")
+    directory: str = Field(sa_type=sa.Text)
+    generation: int
+
+
+class ArtifactRow(SQLModel, table=True):
+    """What is kept of agents for other data directories."""
+
+    __tablename__ = "sq_artifacts"
+
+    agent_id: str = Field(primary_key=True, sa_type=sa.Text, foreign_key="sq_agents.id")
+    kind: str = Field(primary_key=True, sa_type=sa.Text)
+    content: bytes
+    model_calls: int
+
+
 METADATA = SQLModel.metadata
 
 
@@ -586,3 +607,5 @@ WRITTEN = _table(WrittenRow)
 OUTAGES = _table(OutageRow)
 CUT_OFF = _table(CutOffRow)
 ROOM = _table(RoomRow)
+WHEREABOUTS = _table(WhereaboutsRow)
+ARTIFACTS = _table(ArtifactRow)

@@ -1,9 +1,11 @@
 """`GitWorkspace`: the `Workspace` port on real git."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from tarfile import TarError
 from typing import Final
 
 from app.adapters.workspace.clone import make_clone, make_clone_apart
@@ -21,12 +23,15 @@ from app.adapters.workspace.handover import Handover, Taken
 from app.adapters.workspace.host_git import HostGit
 from app.adapters.workspace.in_clone import fetch_bundle
 from app.adapters.workspace.mirror import Mirror
+from app.adapters.workspace.packed import TooMuch, packed, unpack
 from app.adapters.workspace.places import (
     Place,
     agent_directory,
     check_branches,
     clear_git_locks,
     delete_tree,
+    directory_id,
+    holds,
     locked,
     mirror_path,
 )
@@ -34,24 +39,43 @@ from app.adapters.workspace.publish import Publication
 from app.adapters.workspace.pull import pull
 from app.adapters.workspace.remote import Remote, TokenFor
 from app.core.text.redact import Redactor
-from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, Processes, WorkspaceFailed
+from app.ports import (
+    Checkout,
+    CheckoutOrder,
+    GitAway,
+    KeptWork,
+    Processes,
+    Whereabouts,
+    WorkspaceFailed,
+)
 
+_NOT_PACKED: Final = ("tmp",)
+"""Beside a conversation: what a CLI needs while it runs."""
 MOST_COMMITS: Final = 50
 MOST_PATHS_TOLD: Final = 50
 MOST_SUBJECT_CHARACTERS: Final = 200
 MOST_CHANGE_BYTES: Final = 2_000_000
 """Of what a reviewer is shown of a change; the files themselves are there whole."""
 
+log = logging.getLogger("squadron.workspace")
+
 
 @asynccontextmanager
 async def _at_work(place: Place) -> AsyncIterator[None]:
     """Alone with the agent's files; what the file system refuses becomes `WorkspaceFailed`."""
-    try:
+    with _file_system(place.root):
         async with locked(place.lock):
             yield
+
+
+@contextmanager
+def _file_system(directory: Path) -> Iterator[None]:
+    """What it refuses becomes `WorkspaceFailed`."""
+    try:
+        yield
     except OSError as failure:
         raise WorkspaceFailed(
-            f"{failure.filename or place.root}: {failure.strerror}. "
+            f"{failure.filename or directory}: {failure.strerror}. "
             "Check the free space and the rights of the data directory."
         ) from failure
 
@@ -70,9 +94,11 @@ class GitWorkspace:
         processes: Processes,
         agents_processes: Processes,
         redact: Redactor,
+        new_name: Callable[[], str],
     ) -> None:
         """`agents_processes` run what reads an agent's own configuration of git; what `redact`
-        finds is neither pushed nor told."""
+        finds is neither pushed nor told. `new_name` makes up the directory's id."""
+        self._new_name = new_name
         self._data_directory = data_directory.absolute()
         self._git_url = git_url
         self._token = token
@@ -139,6 +165,25 @@ class GitWorkspace:
             changes_dependencies=is_changed,
         )
 
+    async def directory_id(self) -> str:
+        """Of this data directory. Raises `WorkspaceFailed`."""
+        with _file_system(self._data_directory):
+            return await asyncio.to_thread(directory_id, self._data_directory, self._new_name)
+
+    async def has(self, agent: str, whereabouts: Whereabouts) -> bool:
+        """Whether the agent's files are here. Raises `WorkspaceFailed`."""
+        place = self._place(agent)
+        with _file_system(place.root):
+            return await asyncio.to_thread(holds, self._data_directory, place, whereabouts)
+
+    async def note(self, agent: str, whereabouts: Whereabouts) -> None:
+        """Note that they are. Raises `WorkspaceFailed`."""
+        place = self._place(agent)
+        async with _at_work(place):
+            new = place.generation.with_suffix(".new")
+            new.write_text(str(whereabouts.generation))
+            new.replace(place.generation)
+
     async def note_setup(self, agent: str) -> None:
         """What its setup has made is no work of the agent."""
         place = self._place(agent)
@@ -160,6 +205,9 @@ class GitWorkspace:
         place = self._place(order.agent)
         try:
             check_branches(order)
+            if order.whereabouts is not None and not await self.has(order.agent, order.whereabouts):
+                problem = "The work could not be kept: another worker has it in its data directory."
+                return KeptWork(sha=None, is_pushed=False, problem=problem)
             if not place.has_workspace():
                 return KeptWork(sha=None, is_pushed=False)
             mirror = self._mirror(order)
@@ -273,6 +321,27 @@ class GitWorkspace:
             if place.has_workspace():
                 place.workspace.rename(place.unfinished)
                 await asyncio.to_thread(delete_tree, place.unfinished)
+
+    async def packed_session(self, agent: str, most_bytes: int) -> bytes | None:
+        """The agent's conversation in one piece; None: there is none, or it does not fit."""
+        place = self._place(agent)
+        async with _at_work(place):
+            if not place.session.exists():
+                return None
+            try:
+                return await asyncio.to_thread(packed, place.session, _NOT_PACKED, most_bytes)
+            except TooMuch as much:
+                log.warning("a conversation is not kept: %s", much, extra={"agent": agent})
+                return None
+
+    async def unpack_session(self, agent: str, content: bytes) -> None:
+        """Put it where there is none. Raises `WorkspaceFailed`."""
+        place = self._place(agent)
+        async with _at_work(place):
+            try:
+                await asyncio.to_thread(unpack, content, place.session)
+            except (TooMuch, TarError) as damaged:
+                raise WorkspaceFailed(f"The kept conversation is damaged: {damaged}.") from damaged
 
     async def forget_session(self, agent: str) -> None:
         """Delete the agent's conversation, home directory and temporary files."""

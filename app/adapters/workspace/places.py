@@ -6,15 +6,16 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-from app.ports import CheckoutOrder, WorkspaceFailed
+from app.ports import CheckoutOrder, Whereabouts, WorkspaceFailed
 
+DIRECTORY_ID: Final = "directory-id"
 MOST_NAME_CHARACTERS: Final = 200
 LOCK_SECONDS: Final = 600.0
 _LOCK_POLL_SECONDS: Final = 0.02
@@ -32,6 +33,29 @@ def agent_directory(data_directory: Path, agent_id: str) -> Path:
     if not name or name.startswith(".") or len(name) > MOST_NAME_CHARACTERS:
         raise WorkspaceFailed(f"Not an agent's id: {agent_id[:MOST_NAME_CHARACTERS]!r}.")
     return data_directory / "agents" / name
+
+
+def directory_id(data_directory: Path, new_name: Callable[[], str]) -> str:
+    """Of this data directory, made up when somebody asks first. May raise `OSError`."""
+    file = data_directory / DIRECTORY_ID
+    if not file.exists():
+        data_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made_up = data_directory / f"{DIRECTORY_ID}.{new_name()}"
+        made_up.write_text(new_name())
+        with suppress(FileExistsError):  # somebody was faster
+            file.hardlink_to(made_up)
+        made_up.unlink()
+    return file.read_text()
+
+
+def holds(data_directory: Path, place: "Place", whereabouts: Whereabouts) -> bool:
+    """Whether these are the agent's files. Newer ones than is known are, too: who noted them died
+    before anybody knew. May raise `OSError`."""
+    ours, noted = data_directory / DIRECTORY_ID, place.generation
+    if not (ours.exists() and noted.exists() and ours.read_text() == whereabouts.directory):
+        return False
+    generation = noted.read_text()
+    return generation.isdecimal() and int(generation) >= whereabouts.generation
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +119,11 @@ class Place:
     def refused_patch(self) -> Path:
         """What GitHub would not take."""
         return self.root / "refused.patch"
+
+    @property
+    def generation(self) -> Path:
+        """How many times the agent had begun, here or elsewhere, when it began here last."""
+        return self.root / "generation"
 
     @property
     def lock(self) -> Path:

@@ -19,6 +19,7 @@ from app.core.agents.events import (
     Created,
     Decided,
     Failed,
+    FilesMoved,
     Finished,
     HandedOver,
     Held,
@@ -396,7 +397,7 @@ def after(counters: Counters, event: AgentEvent) -> Counters:
             return counters
         case Verified():
             return counters
-        case Proposed() | Reported() | HostRefused() | SetUp():
+        case Proposed() | Reported() | HostRefused() | SetUp() | FilesMoved():
             return counters
         case HeldUp(waits_for=Waits.PROVIDER):
             return _asked_in_vain(counters)
@@ -417,6 +418,7 @@ _NOT_OF_THE_SESSION: Final = (
     Raised,
     HostRefused,
     SetUp,
+    FilesMoved,
     SpokenTo,
     Decided,
     ClockSet,

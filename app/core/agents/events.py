@@ -147,6 +147,25 @@ class SetUp:
     it ran."""
 
 
+class Lost(StrEnum):
+    """What lay in a data directory alone."""
+
+    CONVERSATION = "conversation"
+    LATEST_WORDS = "latest words"
+    """What was said since the conversation was kept last."""
+    WORK = "work"
+    """What the agent did after its work was pushed last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesMoved:
+    """The segment began in a data directory that does not have what another one has, or had. What
+    is not lost was kept elsewhere."""
+
+    at: datetime
+    lost: tuple[Lost, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnAsked:
     """A prompt is about to be sent to the session."""
@@ -655,6 +674,7 @@ AgentEvent = (
     | SegmentEnded
     | HostRefused
     | SetUp
+    | FilesMoved
     | TurnAsked
     | ModelAsked
     | ModelCalled

@@ -21,3 +21,5 @@ class HouseRules:
     adaptive: Adaptive = "off"
     min_free_mib: int = 1_024
     """Of the disk with the data directory; below it no agent begins to work."""
+    artifact_mib_per_agent: int = 16
+    """That are kept of an agent for other machines, compressed."""

@@ -28,6 +28,7 @@ from app.core.words.evidence import (
     tests_sentence,
     work_sentence,
 )
+from app.core.words.files import lost_words
 from app.core.words.pauses import closed_words, passed_lines, pause_section, retry_sentence
 from app.core.words.refusals import held_words
 from app.core.words.report import Report
@@ -136,6 +137,7 @@ def progress_comment(report: Report) -> str:
             _what_to_do(report),
             _evidence_at_rest(report),
             claim_section(agent.summary) or "The agent left no summary.",
+            _lost_sentence(report),
             work_sentence(report),
         ]
     else:
@@ -147,7 +149,7 @@ def progress_comment(report: Report) -> str:
             parts.append(_unposted_review(report))
         else:
             parts += [_evidence_at_rest(report), "" if called else claim_section(agent.summary)]
-        parts.append(work_sentence(report))
+        parts += [_lost_sentence(report), work_sentence(report)]
         parts += [proposal_lines(agent, each) for each in report.proposed]
     parts += [
         folded("Test runs", runs_table(report.test_runs)),
@@ -159,6 +161,16 @@ def progress_comment(report: Report) -> str:
         f"{f', successor of `{agent.predecessor}`' if agent.predecessor else ''}.</sub>",
     ]
     return cut("\n\n".join(part for part in parts if part), MOST_TEXT)
+
+
+def _lost_sentence(report: Report) -> str:
+    moved = report.files_moved
+    if moved is None:
+        return ""
+    return (
+        f"On {moved.at:%Y-%m-%d at %H:%M} UTC the agent began on a machine that did not have its"
+        f" files. Gone with them: {lost_words(moved.lost)}."
+    )
 
 
 def _what_to_do(report: Report) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent, Task
 from app.core.agents.counters import Child
-from app.core.agents.events import SpokenTo, Verified, Woken
+from app.core.agents.events import Lost, SpokenTo, Verified, Woken
 from app.core.agents.stops import StopReason
 from app.core.breaker.raises import worth
 from app.core.breaker.verdict import LimitUse
@@ -274,6 +274,20 @@ def lacking_prompt() -> str:
         "The workspace was set up as the default branch wants it: dependencies that your branch"
         " adds or changes are not installed. What fails for that reason alone is no mistake of the"
         " work; say that it could not be tried."
+    )
+
+
+def lost_prompt(lost: Iterable[Lost]) -> str:
+    """To an agent that goes on where its own files are not."""
+    what = {
+        Lost.CONVERSATION: "what was said in your session",
+        Lost.LATEST_WORDS: "the latest of what was said in your session",
+        Lost.WORK: "what you did after your work was pushed last",
+    }
+    gone = " and ".join(what[each] for each in lost)
+    return (
+        f"You have worked on this before, on another machine. Gone with its disk: {gone}. Your"
+        " branch holds what was pushed: look at it, and at `git log`, before you do anything again."
     )
 
 

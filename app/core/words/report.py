@@ -13,6 +13,7 @@ from app.core.agents.events import (
     BrakeLifted,
     Created,
     DiffSize,
+    FilesMoved,
     Finished,
     HeldUp,
     Kept,
@@ -139,6 +140,8 @@ class Report:
     review_refused: str = ""
     """Why GitHub does not take its review; empty: it did, or was not asked yet."""
 
+    files_moved: FilesMoved | None = None
+    """The last time that it lost some of its files."""
     links: Links = Links()
     is_branch_deleted: bool = False
     """Whether the branch was deleted after the merge."""
@@ -207,7 +210,13 @@ def report(
         evidence=evidence(log, counters) if agent.assignment.kind is RoleKind.WORK else None,
         held_up=_held_up(log) if agent.waits_for in _HELD_UP else None,
         is_being_verified=agent.state is State.ACTIVE and _is_being_verified(log),
+        files_moved=_with_a_loss(log),
     )
+
+
+def _with_a_loss(log: Sequence[AgentEvent]) -> FilesMoved | None:
+    moved = [event for event in log if isinstance(event, FilesMoved) and event.lost]
+    return moved[-1] if moved else None
 
 
 def braked(log: Sequence[AgentEvent]) -> Braked | None:

@@ -15,6 +15,7 @@ from app.core.agents.events import (
     AgentEvent,
     Decided,
     Failed,
+    FilesMoved,
     Held,
     HostRefused,
     Known,
@@ -35,6 +36,7 @@ from app.core.breaker.verdict import LimitUse, figure, money
 from app.core.limits import LimitName
 from app.core.money import usd
 from app.core.text.markdown import cut
+from app.core.words.files import lost_words
 from app.core.words.refusals import held_words
 from app.core.words.report import Report, TestRun
 from app.core.words.tables import estimate_words, in_unit
@@ -133,6 +135,12 @@ class _Story:
                 yield (
                     "Its setup worked on the default branch alone: dependencies that its branch"
                     " adds or changes were not installed."
+                )
+        for event in self._log:
+            if isinstance(event, FilesMoved) and event.lost:
+                yield (
+                    f"At {self._clock(event.at)} it began where its files were not. Gone with them:"
+                    f" {lost_words(event.lost)}."
                 )
         for event in self._log:
             if isinstance(event, Verified):

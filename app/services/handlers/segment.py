@@ -20,6 +20,7 @@ from app.core.agents.deaths import (
 from app.core.agents.events import (
     AgentEvent,
     ClosingTool,
+    FilesMoved,
     HeldUp,
     Reported,
     SegmentStarted,
@@ -53,6 +54,7 @@ from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.segment.attempt import Segment, Stops
+from app.services.segment.files import Files
 from app.services.segment.gate import BreakerGate
 from app.services.segment.open_issue import Opening
 from app.services.segment.sub_agent_rows import SubAgents
@@ -141,14 +143,14 @@ class Segments:
         if (hold := fold(history).hold) is not None:
             await self._moves.apply(agent, Pause(hold))
             return
-        if (report := _unanswered_report(history)) is not None:
-            gate = BreakerGate.going_on(world, agent, history)
+        gate = BreakerGate.going_on(world, agent, history)
+        report = _unanswered_report(history)
+        if report is not None and await Files(world, agent, history, gate).are_here():
             await self._close_by_agent(agent, gate, report)
             return
         if await self._braking.is_held(agent):
             await self._braking.interrupt(agent, "")
             return
-        gate = BreakerGate.going_on(world, agent, history)
         present = Segment(
             world,
             agent,
@@ -315,7 +317,8 @@ def _summary(end: SessionEnd) -> str:
 def _unanswered_report(
     history: Sequence[AgentEvent],
 ) -> Report | None:
-    """The report of an attempt that died before anything came of it."""
+    """The report of an attempt that died before anything came of it. Without the files that it is
+    about it is none."""
     for event in reversed(history):
         match event:
             case Reported(tool=ClosingTool.REPORT_COMPLETE, text=text):
@@ -324,7 +327,7 @@ def _unanswered_report(
                 return ReviewSubmitted(text, comments)
             case Reported(tool=ClosingTool.REPORT_BLOCKED, text=text, blocked_by=blockers):
                 return ReportedBlocked(text, blockers)
-            case Slept() | Woken() | SentBack() | TurnAsked():
+            case Slept() | Woken() | SentBack() | TurnAsked() | FilesMoved():
                 return None
             case _:
                 continue

@@ -14,6 +14,7 @@ from app.core.agents.events import (
     AgentEvent,
     Failed,
     Known,
+    Lost,
     ModelCalled,
     SentBack,
     SetUp,
@@ -42,6 +43,7 @@ from app.services.failures import github_away, no_access
 from app.services.moves.brakes import BrakeWatch
 from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
+from app.services.segment.files import Files
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.listening import Listening
 from app.services.segment.open_issue import Opening
@@ -116,6 +118,8 @@ class Segment:
         self._proposals: Proposals | None = None
         self._children: Children | None = None
         self._pulled = ""
+        self._files = Files(world, agent, history, gate)
+        self._lost: tuple[Lost, ...] = ()
         setups = (event for event in reversed(history) if isinstance(event, SetUp))
         self._last_setup = next(setups, None)
         self._listening = Listening(world, agent, gate, history)
@@ -139,6 +143,7 @@ class Segment:
         """Prepare clone and setup, then open the agent's session in it."""
         world, agent = self._world, self._agent
         try:
+            self._lost = await self._files.claim()
             self._order = order = await self._patiently(partial(checkout_order, world, agent))
             if was_cut_off(world, agent):
                 await world.workspace.discard(str(agent.id))
@@ -166,13 +171,14 @@ class Segment:
         uses = prompts.told(usage(self._gate.counters, limits, now), limits)
         later = ""
         if _is_heard(self._history):
-            later = prompts.resume_prompt(uses)
+            later = "" if self._lost else prompts.resume_prompt(uses)
         elif why := _unheard(self._history):
             later = await _aside(prompts.wake_prompt, agent, uses, why, await self._news())
         pulled = await _aside(prompts.pulled_prompt, self._pulled) if self._pulled else ""
         waiting = prompts.paused_prompt(self._gate.counters.children)
-        news = "\n\n".join(filter(None, (pulled, await self.listen(), later, waiting)))
-        if (pulled or later) and session.is_resumed:
+        lost = prompts.lost_prompt(self._lost) if self._lost else ""
+        news = "\n\n".join(filter(None, (lost, pulled, await self.listen(), later, waiting)))
+        if (lost or pulled or later) and session.is_resumed:
             return news
         is_behind = self._last_setup is not None and self._last_setup.lacks_dependencies
         lacks = prompts.lacking_prompt() if is_behind else ""
@@ -216,6 +222,10 @@ class Segment:
         agent = self._agent
         occasion = f"progress:{agent.segment}:{agent.segment_attempts}:{second}"
         await self._world.engine.enqueue(Publish(agent.id, occasion))
+
+    async def turned(self) -> None:
+        """Keep what was said."""
+        await self._files.keep_conversation()
 
     async def end(self) -> None:
         """Stop the agent's sub-agents."""

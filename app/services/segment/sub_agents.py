@@ -23,6 +23,7 @@ from app.ports import (
     StoreUnavailable,
     ToolResult,
 )
+from app.services.segment.files import Files
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.sub_agent_end import ChildEnd, end_of
 from app.services.segment.sub_agent_rows import NoSubAgent, SubAgents
@@ -181,6 +182,7 @@ class _BesideParent:
         self._woken = woken
         self._parent_is_stopping = parent_is_stopping
         self._wrap_up_seconds = wrap_up_seconds
+        self._files: Files | None = None
         self._below = Children(
             place,
             child,
@@ -195,6 +197,9 @@ class _BesideParent:
 
     async def open(self) -> Session | CannotGoOn:
         world, child, assignment = self._place.world, self._child, self._child.assignment
+        history = await world.store.log(child.id)
+        self._files = files = Files(world, child, history, self._gate)
+        await files.claim()
         directory = world.agents_directory(str(child.id)) / "session"
         directory.mkdir(parents=True, exist_ok=True)
         return await world.runtime.open(
@@ -233,6 +238,11 @@ class _BesideParent:
 
     async def progress(self, second: int) -> None:
         """People see the progress of the parent."""
+
+    async def turned(self) -> None:
+        """Keep what was said."""
+        if self._files is not None:
+            await self._files.keep_conversation()
 
     async def end(self) -> None:
         await self._below.end()

@@ -154,6 +154,10 @@ class Setting(Protocol):
         """The agent has worked for so long."""
         ...
 
+    async def turned(self) -> None:
+        """A turn has ended, or the session was closed."""
+        ...
+
     async def end(self) -> None:
         """Stop the agent's sub-agents."""
         ...
@@ -172,7 +176,10 @@ class Stretch:
     async def run(self) -> Result:
         """Work until something ends it. Nothing that it started is left running afterwards, and
         no secret of the installation is in what the agent said."""
-        return self._gate.redact.within(await self._run())
+        result = await self._run()
+        if self._session is not None:
+            await self._setting.turned()
+        return self._gate.redact.within(result)
 
     async def _run(self) -> Result:
         work = asyncio.create_task(self._work(), name=f"work {self._agent.id}")
@@ -235,6 +242,7 @@ class Stretch:
                 return Halted(verdict.reason)
             said = filter(None, (verdict.reason, refused, words, next_prompt))
             end = await session.turn("\n\n".join(said))
+            await self._setting.turned()
             if isinstance(end, IncreaseRequested) and (refused := self._not_granted(end.limit)):
                 end = Idle(refused)
             if not isinstance(end, Idle):
