@@ -276,7 +276,8 @@ class OperatorFile(Strict):
     min_free_mib: int = Field(default=1_024, ge=0, le=1_048_576)
     """MiB of disk below which no agent begins to work; 0: that is not looked at."""
     artifact_mib_per_agent: int = Field(default=16, ge=1, le=1_024)
-    """MiB that are kept of an agent for other machines, compressed: its conversation."""
+    """MiB that are kept of an agent for other machines, compressed: its conversation, and what it
+    has not pushed."""
     sandbox: Sandbox = Sandbox()
     providers: Named[ProviderName, ModelEndpoint] = Field(default_factory=dict)
     """Where models of `openai` or `anthropic` are asked: for providers that roles name beside the

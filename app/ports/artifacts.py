@@ -8,6 +8,8 @@ class ArtifactKind(StrEnum):
     """What an artifact holds."""
 
     CONVERSATION = "conversation"
+    WORK = "work"
+    """What of its clone was not pushed; empty: all was."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 
 from app.core.agents.agent import Agent, AgentId, Assignment, Effect, EffectName
-from app.core.agents.events import AgentEvent, HandedOver, Kept, Passed, Waits, Warned
+from app.core.agents.events import AgentEvent, FilesMoved, HandedOver, Kept, Passed, Waits, Warned
 from app.core.agents.lifecycle import State
 from app.core.agents.transition import Transition
 from app.core.agents.work import Work
@@ -472,8 +472,11 @@ class Store(Protocol):
         """Where its files are; None: nobody has noted it."""
         ...
 
-    async def note_whereabouts(self, agent: Agent, now: Whereabouts) -> bool:
-        """Remember where its files are, unless it has gone on since it was seen; then False."""
+    async def note_whereabouts(
+        self, agent: Agent, now: Whereabouts, moved: FilesMoved | None = None
+    ) -> bool:
+        """Remember where its files are, and append that they moved, unless it has gone on since it
+        was seen; then False."""
         ...
 
     async def artifact(self, agent: AgentId, kind: ArtifactKind) -> Artifact | None:

@@ -191,6 +191,17 @@ class Workspace(Protocol):
         """Put it where there is none. Raises `WorkspaceFailed`."""
         ...
 
+    async def packed_work(self, order: CheckoutOrder, most_bytes: int) -> bytes | None:
+        """What the agent's clone holds and GitHub was not seen to hold, in one piece; empty: there
+        is nothing; None: it does not fit. The clone stays as it is. Raises `WorkspaceFailed`."""
+        ...
+
+    async def unpack_work(self, order: CheckoutOrder, content: bytes) -> None:
+        """Make a clone that holds it, where there is none; what was not committed is committed in
+        it. Raises `GitAway`; `WorkspaceFailed`, also if the branch on GitHub does not hold any more
+        what the work rests on."""
+        ...
+
     async def forget_session(self, agent: str) -> None:
         """Delete the agent's conversation and home directory. A repeat changes nothing."""
         ...

@@ -420,3 +420,61 @@ async def test_a_conversation_goes_from_one_directory_to_another(place: Place) -
     await place.workspace.forget_session(ORDER.agent)
     await place.workspace.unpack_session(ORDER.agent, content)
     assert (session / "said.json").read_text() == "Which colour?"
+
+
+async def test_work_goes_from_one_directory_to_another_before_it_is_pushed(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    assert await place.workspace.packed_work(ORDER, 2**20) == b"", "GitHub has all of it"
+    (made.directory / "one.txt").write_text("committed\n")
+    place.commits(made.directory, "One")
+    (made.directory / "two.txt").write_text("not committed\n")
+    content = await place.workspace.packed_work(ORDER, 2**20)
+    assert content
+    assert (made.directory / "two.txt").exists() and await place.head(BRANCH) == made.head_sha
+    await place.workspace.discard(ORDER.agent)
+    await place.workspace.unpack_work(ORDER, content)
+    there = await place.workspace.prepare(ORDER)
+    assert (there.is_fresh, there.pulled, there.head_sha) == (False, "", made.head_sha)
+    held = {name: (there.directory / name).read_text() for name in ("one.txt", "two.txt")}
+    assert held == {"one.txt": "committed\n", "two.txt": "not committed\n"}
+    (there.directory / "setup.txt").write_text("made by a setup\n")
+    await place.workspace.note_setup(ORDER.agent)
+    kept = await place.workspace.keep(ORDER, "Keep the work")
+    assert (kept.is_pushed, kept.problem) == (True, "")
+    assert await place.content(BRANCH, "one.txt") == "committed\n"
+    assert await place.content(BRANCH, "two.txt") == "not committed\n"
+    assert [made.path for made in kept.made] == ["setup.txt"], "of the setup alone"
+    assert "One" in [subject for subject, *_ in await place.commits_of(BRANCH)]
+    assert await place.workspace.packed_work(ORDER, 2**20) == b""
+
+
+async def test_what_others_pushed_meanwhile_is_merged_into_the_work(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "one.txt").write_text("mine\n")
+    content = await place.workspace.packed_work(ORDER, 2**20)
+    assert content
+    await place.pushes(BRANCH, "theirs.txt", "theirs\n")
+    await place.workspace.discard(ORDER.agent)
+    await place.workspace.unpack_work(ORDER, content)
+    there = await place.workspace.prepare(ORDER)
+    assert "merged into your branch" in there.pulled
+    assert (there.directory / "theirs.txt").read_text() == "theirs\n"
+    assert (there.directory / "one.txt").read_text() == "mine\n"
+    kept = await place.workspace.keep(ORDER, "Keep the work")
+    assert (kept.is_pushed, kept.problem) == (True, "")
+    assert await place.content(BRANCH, "theirs.txt") == "theirs\n"
+
+
+async def test_work_that_rests_on_what_is_gone_or_is_damaged_makes_no_clone(place: Place) -> None:
+    made = await place.workspace.prepare(ORDER)
+    (made.directory / "one.txt").write_text("mine\n")
+    content = await place.workspace.packed_work(ORDER, 2**20)
+    assert content
+    await place.workspace.discard(ORDER.agent)
+    with pytest.raises(WorkspaceFailed, match="damaged"):
+        await place.workspace.unpack_work(ORDER, b"damaged")
+    await place.deletes(BRANCH)
+    with pytest.raises(WorkspaceFailed, match="rests on"):
+        await place.workspace.unpack_work(ORDER, content)
+    again = await place.workspace.prepare(ORDER)
+    assert again.is_fresh and not (again.directory / "one.txt").exists()

@@ -8,16 +8,17 @@ import sqlalchemy as sa
 from app.adapters.store.tables import ARTIFACTS
 from app.core.agents.events import FilesMoved, Lost
 from app.scripted.script import Answer, Conversation
-from tests.stories.happening import AGAIN, ASKING, AT_REVIEW, FIXES, ROLES
+from tests.stories.happening import AGAIN, ASKING, AT_REVIEW, FIXES, ROLES, STOPPED
 from tests.support.people import REPOSITORY, Task, repository
 from tests.support.squad import json_text
-from tests.support.steps import commits, is_blocked, writes
+from tests.support.steps import commits, is_blocked, says, writes
 from tests.twins.story import Story, story
 
 PLACES = {REPOSITORY: repository(ROLES)}
 GONE = "Gone with its disk"
 COLOUR = is_blocked("Which colour?")
-ASKS_FIRST = (writes("first", "1\n"), COLOUR)
+ASKS_FIRST = (writes("first", "1\n"), says("Hm."), COLOUR)
+"""In two turns."""
 
 
 def lost(squad: Story, task: Task) -> list[tuple[Lost, ...]]:
@@ -51,6 +52,7 @@ def test_who_wakes_on_another_machine_knows_what_was_said() -> None:
         assert not squad.was_told(task, GONE)
         assert len(squad.calls(task)) == 1, "it asks once"
         assert files(squad, task)["first"] == "1\n", "that was pushed before it fell asleep"
+        assert "unpack_work" not in " ".join(squad.workspace.calls), "so nobody needs it again"
         [comment] = squad.comments(task)
         assert "Gone with" not in comment
 
@@ -118,3 +120,50 @@ def test_who_was_at_work_goes_on_from_what_was_kept(turns: int) -> None:
         assert squad.was_told(task, GONE) == bool(told)
         assert len(told) <= 1
         assert files(squad, task)["answer"] == "42\n"
+
+
+def test_work_that_was_not_pushed_is_kept_as_of_the_last_turn() -> None:
+    """It takes long for a thought after a turn that has ended without a closing tool."""
+    steps = (writes("first", "1\n"), commits("First"), writes("second", "2\n"), says("Hm."))
+
+    def at_a_turn(turns: int) -> bool:
+        with story({REPOSITORY: repository({"fixer": {"setup": ["true"]}})}) as squad:
+            task = squad.issue("Paint it", *steps, *FIXES).by("fixer")
+            squad.label(task, "squadron:fixer")
+            if squad.goes_on_for(turns):
+                squad.moves_to("another")
+            squad.settle()
+            assert squad.states(task) == [AT_REVIEW]
+            assert files(squad, task) == {"answer": "42\n", "first": "1\n", "second": "2\n"}
+            was_taken = any("unpack_work" in call for call in squad.workspace.calls)
+            assert not (
+                was_taken and Lost.WORK in {each for told in lost(squad, task) for each in told}
+            )
+            return was_taken
+
+    was_taken = [at_a_turn(turns) for turns in range(100, 300, 10)]
+    assert any(was_taken), "no move came at such a time"
+
+
+def test_what_could_not_be_pushed_is_pushed_by_another_machine() -> None:
+    with story(PLACES) as squad:
+        squad.workspace.keeps_nothing = "The requested URL returned error: 503"
+        task = squad.give("fixer", "Paint it", *FIXES)
+        assert files(squad, task) == {"answer": "41\n"}, "as on the default branch"
+        squad.workspace.keeps_nothing = ""
+        squad.moves_to("another")
+        squad.passes(hours=1)
+        assert squad.states(task) == [AT_REVIEW]
+        assert files(squad, task) == {"answer": "42\n"}
+        assert lost(squad, task) == []
+
+
+def test_who_ends_asleep_needs_no_files() -> None:
+    with story(PLACES) as squad:
+        task = squad.give("sleeper", "Paint it", *ASKS_FIRST)
+        squad.moves_to("another")
+        squad.passes(hours=2)
+        assert squad.states(task) == [STOPPED]
+        [comment] = squad.comments(task)
+        assert "could not be" not in comment and "another machine" not in comment
+        assert files(squad, task)["first"] == "1\n"

@@ -16,7 +16,15 @@ from app.adapters.workspace.packed import packed, unpack
 from app.core.agents.events import DiffSize, MadeFiles
 from app.githubbox.box import Box
 from app.githubbox.git import EMPTY_TREE, NOTHING, GitFailed
-from app.ports import Checkout, CheckoutOrder, GitAway, KeptWork, Whereabouts, WorkspaceFailed
+from app.ports import (
+    WORK_IN_PROGRESS,
+    Checkout,
+    CheckoutOrder,
+    GitAway,
+    KeptWork,
+    Whereabouts,
+    WorkspaceFailed,
+)
 from app.testruns import is_test_file
 from tests.twins import tidying
 from tests.twins.git import Files, MemoryGit
@@ -73,6 +81,10 @@ class Clone:
         files = self.work()
         if merged or files != dict(self.git.files(self.head)):
             self.head = self.git.make(files, [self.head, *merged], message, name, email)
+
+    def is_pushed(self) -> bool:
+        """Whether GitHub was seen to have all of it."""
+        return self.head == self.pushed and self.work() == dict(self.git.files(self.head))
 
     def go_back(self) -> None:
         """Check the branch out again."""
@@ -315,7 +327,7 @@ class TwinWorkspace:
         clone = self._clones.get(agent)
         if clone is None:
             return True
-        if clone.head != clone.pushed or clone.work() != dict(clone.git.files(clone.head)):
+        if not clone.is_pushed():
             return False
         await self._delete(agent)
         return True
@@ -335,6 +347,33 @@ class TwinWorkspace:
             unpack(content, agent_directory(self._data, agent) / "session")
         except TarError as damaged:
             raise WorkspaceFailed(f"The kept conversation is damaged: {damaged}.") from damaged
+
+    async def packed_work(self, order: CheckoutOrder, most_bytes: int) -> bytes | None:
+        self._asked(f"packed_work {order.agent}")
+        clone = self._clones.get(order.agent)
+        if clone is None or clone.is_pushed():
+            return b""
+        work, email = clone.work(), order.author_email
+        is_new = work != dict(clone.git.files(clone.head))
+        message = f"{WORK_IN_PROGRESS} of {order.agent}"
+        head = (
+            clone.git.make(work, [clone.head], message, order.author_name, email)
+            if is_new
+            else clone.head
+        )
+        return f"{clone.pushed} {head}".encode()
+
+    async def unpack_work(self, order: CheckoutOrder, content: bytes) -> None:
+        git = self._git(f"unpack_work {order.agent}", order)
+        pushed, _, head = content.decode().partition(" ")
+        if not head:
+            raise WorkspaceFailed("The kept work is damaged: it does not say what it rests on.")
+        there = git.head(order.branch)
+        if there is None or git.parted(there, pushed) != pushed:
+            raise WorkspaceFailed(f"The kept work rests on {pushed[:12]}, which is gone.")
+        base = git.parted(self._default(git, order), pushed)
+        self._clones[order.agent] = self._made(git, order, base, head)
+        self._clones[order.agent].pushed = pushed
 
     async def forget_session(self, agent: str) -> None:
         self._asked(f"forget_session {agent}")

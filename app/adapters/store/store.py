@@ -39,7 +39,7 @@ from app.adapters.store.registry import Enqueue
 from app.adapters.store.tables import DeliveryState
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
-from app.core.agents.events import AgentEvent, HandedOver, Kept, Passed, Waits, Warned
+from app.core.agents.events import AgentEvent, FilesMoved, HandedOver, Kept, Passed, Waits, Warned
 from app.core.agents.lifecycle import State
 from app.core.agents.transition import Transition
 from app.core.budgets.ledger import Book, Insufficient
@@ -435,9 +435,14 @@ class SqlStore:
         """Where its files are; None: nobody has noted it."""
         return await read(self._engine, lambda connection: whereabouts.of(connection, agent))
 
-    async def note_whereabouts(self, agent: Agent, now: Whereabouts) -> bool:
-        """Remember where its files are, unless it has gone on since it was seen; then False."""
-        return await self._writer.run(lambda connection: whereabouts.note(connection, agent, now))
+    async def note_whereabouts(
+        self, agent: Agent, now: Whereabouts, moved: FilesMoved | None = None
+    ) -> bool:
+        """Remember where its files are, and append that they moved, unless it has gone on since it
+        was seen; then False."""
+        return await self._writer.run(
+            lambda connection: whereabouts.note(connection, agent, now, moved)
+        )
 
     async def artifact(self, agent: AgentId, kind: ArtifactKind) -> Artifact | None:
         """What was kept of it last; None: nothing."""

@@ -2,10 +2,11 @@
 
 import sqlalchemy as sa
 
-from app.adapters.store import registry
+from app.adapters.store import log, registry
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import WHEREABOUTS
 from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import FilesMoved
 from app.ports import Whereabouts
 
 
@@ -16,10 +17,15 @@ def of(connection: sa.Connection, agent: AgentId) -> Whereabouts | None:
     return None if row is None else Whereabouts(row["directory"], row["generation"])
 
 
-def note(connection: sa.Connection, seen: Agent, now: Whereabouts) -> bool:
-    """False if the agent has gone on since it was seen: then its files may be elsewhere."""
+def note(
+    connection: sa.Connection, seen: Agent, now: Whereabouts, moved: FilesMoved | None
+) -> bool:
+    """Together with what is to be told of it. False if the agent has gone on since it was seen:
+    then its files may be elsewhere."""
     if not registry.is_as_seen(connection, seen):
         return False
+    if moved is not None:
+        log.add(connection, seen.id, seen.segment, [moved])
     values = {"directory": now.directory, "generation": now.generation}
     connection.execute(
         insert(connection, WHEREABOUTS)

@@ -8,6 +8,7 @@ from pathlib import Path
 from tarfile import TarError
 from typing import Final
 
+from app.adapters.workspace import unpushed
 from app.adapters.workspace.clone import make_clone, make_clone_apart
 from app.adapters.workspace.commits import (
     deleted_tests,
@@ -342,6 +343,27 @@ class GitWorkspace:
                 await asyncio.to_thread(unpack, content, place.session)
             except (TooMuch, TarError) as damaged:
                 raise WorkspaceFailed(f"The kept conversation is damaged: {damaged}.") from damaged
+
+    async def packed_work(self, order: CheckoutOrder, most_bytes: int) -> bytes | None:
+        """What GitHub was not seen to hold, in one piece; None: it does not fit."""
+        place = self._place(order.agent)
+        async with _at_work(place):
+            if not place.has_workspace():
+                return b""
+            try:
+                return await unpushed.packed(Handover(self._git, place), order, most_bytes)
+            except TooMuch as much:
+                log.warning("work is not kept: %s", much, extra={"agent": order.agent})
+                return None
+            finally:
+                place.bundle.unlink(missing_ok=True)
+
+    async def unpack_work(self, order: CheckoutOrder, content: bytes) -> None:
+        """Make a clone of it where there is none. Raises `WorkspaceFailed`."""
+        check_branches(order)
+        place, mirror = self._place(order.agent), self._mirror(order)
+        async with _at_work(place):
+            await unpushed.unpack(self._git, mirror, place, order, content)
 
     async def forget_session(self, agent: str) -> None:
         """Delete the agent's conversation, home directory and temporary files."""

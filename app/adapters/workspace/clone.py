@@ -1,6 +1,8 @@
 """Makes an agent's clone: whole or not at all, no remote, nothing shared with the mirror."""
 
 import asyncio
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from app.adapters.workspace.agent_git import packs_of
@@ -14,11 +16,28 @@ from app.ports import CheckoutOrder
 _TRACKING: Final = "+refs/heads/{0}:refs/remotes/origin/{0}"
 
 
+@dataclass(frozen=True, slots=True)
+class Unpushed:
+    """Work that GitHub does not hold."""
+
+    bundle: Path
+    ref: str
+    """Its name in the bundle."""
+    lesser: str
+    """What of it GitHub has instead, without what must not be pushed; empty: nothing."""
+
+
 async def make_clone(
-    git: HostGit, mirror: Mirror, place: Place, order: CheckoutOrder, base_sha: str, head_sha: str
+    git: HostGit,
+    mirror: Mirror,
+    place: Place,
+    order: CheckoutOrder,
+    base_sha: str,
+    head_sha: str,
+    unpushed: Unpushed | None = None,
 ) -> None:
     """Clone the agent's branch, and the default branch as `origin/<default>`, from the mirror.
-    A pull request's head goes by the name of the branch.
+    A pull request's head goes by the name of the branch. What is `unpushed` rests on the head.
 
     Objects come through the transport: an agent could write into hard links. Until the last line
     renames it, no agent has seen the directory, so host git may still run in it.
@@ -41,16 +60,27 @@ async def make_clone(
         f"+{source}:refs/heads/{order.branch}",
         timeout_seconds=NETWORK_SECONDS,
     )
+    if unpushed is not None:
+        await git(
+            git_directory,
+            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--update-head-ok"),
+            str(unpushed.bundle),
+            f"+{unpushed.ref}:refs/heads/{order.branch}",
+            settings={"fetch.fsckObjects": "true"},
+            timeout_seconds=NETWORK_SECONDS,
+        )
     await git(git_directory, "config", "user.name", order.author_name)
     await git(git_directory, "config", "user.email", order.author_email)
     await git(
         git_directory,
-        *("reset", "--quiet", "--hard", head_sha),
+        *("reset", "--quiet", "--hard", head_sha if unpushed is None else "HEAD"),
         work_tree=clone,
         timeout_seconds=NETWORK_SECONDS,
     )
     handover = Handover(git, place)
     await handover.make(mirror.directory, base_sha, head_sha, packs_of(clone))
+    if unpushed is not None:
+        await handover.begin_with(unpushed.bundle, unpushed.ref, unpushed.lesser)
     clone.rename(place.workspace)
 
 

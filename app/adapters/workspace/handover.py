@@ -15,6 +15,7 @@ committed is staged by the host (`stage`). Several references tell what is known
     refs/squadron/setup    the tree of the workspace when its setup had ended
     refs/squadron/replaced a HEAD of the agent that others see as another commit
     refs/squadron/instead  that commit
+    refs/squadron/unpushed a commit of all work that was last packed for other machines
     refs/squadron/leaving  the commit that was last checked before it was pushed
     refs/squadron/told     a head on GitHub that conflicts with the work, as the agent knows
 """
@@ -132,14 +133,20 @@ class Handover:
         """
         content = await self.read()
         kept = await self.known("kept")
-        parents = await self._parents(content.head, kept)
-        sha = parents[0]
-        if len(parents) > 1 or await self.tree_of(sha) != content.staged.tree:
-            sha = await self.commit(order, message, content.staged.tree, *parents)
+        sha = await self._joined(order, message, content, kept)
         if sha != kept:
             await self.note(kept=sha)
         left_out = tuple(item.path for item in content.staged.left_out)
         return Taken(sha, content.staged.tree, content.problems, left_out, content.staged.named)
+
+    async def draft(self, order: CheckoutOrder, message: str) -> str:
+        """The commit that `take` would make now; nothing rests on it."""
+        return await self._joined(order, message, await self.read(), await self.known("kept"))
+
+    async def begin_with(self, bundle: Path, ref: str, lesser: str) -> None:
+        """The clone was made with work that rests on the pushed head."""
+        await self._fetch_strictly(self.place.handover, bundle, ref, "kept")
+        await self.note(start=await self.known("kept"), **({"lesser": lesser} if lesser else {}))
 
     async def is_all_pushed(self) -> bool:
         """Whether the branch on GitHub, when last read back, held all that the workspace holds."""
@@ -289,6 +296,13 @@ class Handover:
             settings={"fetch.fsckObjects": "true"},
             timeout_seconds=NETWORK_SECONDS,
         )
+
+    async def _joined(self, order: CheckoutOrder, message: str, content: Content, kept: str) -> str:
+        """A commit that holds the content, and all that was kept before."""
+        parents = await self._parents(content.head, kept)
+        if len(parents) == 1 and await self.tree_of(parents[0]) == content.staged.tree:
+            return parents[0]
+        return await self.commit(order, message, content.staged.tree, *parents)
 
     async def _parents(self, head: str | None, kept: str) -> tuple[str, ...]:
         """On which commits the kept work stands, so that nothing kept or pushed is undone."""

@@ -1,28 +1,55 @@
-"""What is gone where an agent's files are."""
+"""What is gone where an agent's files are not."""
 
 from collections.abc import Sequence
 
-from app.core.agents.events import AgentEvent, Kept, Lost, ToolEnded
+from app.core.agents.counters import fold
+from app.core.agents.events import AgentEvent, FilesMoved, Kept, Lost, ToolEnded, TurnAsked
 
 
 def lost_with_files(
-    history: Sequence[AgentEvent], model_calls: int, kept_calls: int | None
+    history: Sequence[AgentEvent], conversation_calls: int | None, work_calls: int | None
 ) -> tuple[Lost, ...]:
-    """What the agent loses without its clone and its conversation. What was pushed is safe; of a
-    push that failed nobody else has what was to be pushed. `kept_calls`: with how many of its
-    `model_calls` its conversation was kept; None: it was not."""
-    has_work = False
-    for event in history:
-        match event:
-            case ToolEnded():
-                has_work = True
-            case Kept():
-                has_work = bool(event.problem)
-            case _:
-                pass
+    """What the agent loses without its clone and its conversation but with what was kept of them,
+    as of so many calls of the model; None: it was not kept. What was pushed is safe."""
     lost = list[Lost]()
-    if model_calls > (kept_calls or 0):
-        lost.append(Lost.CONVERSATION if kept_calls is None else Lost.LATEST_WORDS)
-    if has_work:
+    if fold(history).model_calls > (conversation_calls or 0):
+        is_gone = conversation_calls is None
+        lost.append(Lost.CONVERSATION if is_gone else Lost.LATEST_WORDS)
+    if not is_held(history, work_calls):
         lost.append(Lost.WORK)
     return tuple(lost)
+
+
+def is_held(history: Sequence[AgentEvent], work_calls: int | None) -> bool:
+    """Whether all of the agent's work was pushed, or kept as of so many calls of the model; None:
+    it was not kept."""
+    unpushed = unpushed_calls(history)
+    return unpushed is None or (work_calls is not None and unpushed <= work_calls)
+
+
+def unpushed_calls(history: Sequence[AgentEvent]) -> int | None:
+    """How many calls of the model there had been when the agent's tools last did what nobody else
+    has; None: they did no such thing. Of a push that failed nobody has what was to be pushed. What
+    is lost is lost once the agent was told."""
+    is_told = False
+    for position, event in reversed(list(enumerate(history))):
+        match event:
+            case ToolEnded():
+                return fold(history[:position]).model_calls
+            case Kept() if not event.problem:
+                return None
+            case TurnAsked():
+                is_told = True
+            case FilesMoved() if is_told and Lost.WORK in event.lost:
+                return None
+            case _:
+                pass
+    return None
+
+
+def calls_when_pushed(history: Sequence[AgentEvent]) -> int:
+    """How many calls of the model there had been when all of the work was pushed last."""
+    for position, event in reversed(list(enumerate(history))):
+        if isinstance(event, Kept) and not event.problem:
+            return fold(history[:position]).model_calls
+    return 0

@@ -47,6 +47,7 @@ from app.ports import (
 )
 from app.services.effects.publisher import Publisher
 from app.services.moves.brakes import Braking
+from app.services.moves.files import Files
 from app.services.moves.funds import Funds
 from app.services.moves.kept_work import keep_work
 from app.services.moves.moves import Moves
@@ -54,7 +55,6 @@ from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.segment.attempt import Segment, Stops
-from app.services.segment.files import Files
 from app.services.segment.gate import BreakerGate
 from app.services.segment.open_issue import Opening
 from app.services.segment.sub_agent_rows import SubAgents
@@ -145,7 +145,7 @@ class Segments:
             return
         gate = BreakerGate.going_on(world, agent, history)
         report = _unanswered_report(history)
-        if report is not None and await Files(world, agent, history, gate).are_here():
+        if report is not None and await Files(world, agent).elsewhere() is None:
             await self._close_by_agent(agent, gate, report)
             return
         if await self._braking.is_held(agent):
@@ -317,8 +317,8 @@ def _summary(end: SessionEnd) -> str:
 def _unanswered_report(
     history: Sequence[AgentEvent],
 ) -> Report | None:
-    """The report of an attempt that died before anything came of it. Without the files that it is
-    about it is none."""
+    """The report of an attempt that died before anything came of it. On another machine the agent
+    is asked anew."""
     for event in reversed(history):
         match event:
             case Reported(tool=ClosingTool.REPORT_COMPLETE, text=text):

@@ -2,20 +2,26 @@
 
 import logging
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Final
 
 from app.core.agents.agent import Agent
+from app.core.agents.events import Lost
+from app.core.agents.lost_files import unpushed_calls
 from app.core.rules.plan import RoleKind
 from app.core.text.markdown import cut
 from app.ports import (
     WORK_IN_PROGRESS,
     Blame,
+    CheckoutOrder,
+    GitAway,
     GitHubFailed,
     KeptWork,
     StoreUnavailable,
     WorkspaceFailed,
 )
 from app.services.failures import github_away
+from app.services.moves.files import Files
 from app.services.world import World, checkout_order
 
 MOST_SUBJECT_CHARACTERS: Final = 72
@@ -47,9 +53,35 @@ async def _kept(world: World, agent: Agent, *, is_done: bool) -> KeptWork:
     except GitHubFailed as error:
         problem = f"GitHub did not answer ({error}); nothing was pushed."
         return KeptWork(None, False, problem, is_away=github_away(error) is not None)
+    if (told := await _taken_over(world, present or agent, order)) is not None:
+        return told
+    order = replace(order, whereabouts=await world.store.whereabouts(agent.id))
     is_finished = is_done and agent.pull_request is None
     message = done_message(agent) if is_done else unfinished_message(agent)
     return await world.workspace.keep(order, message, is_finished=is_finished)
+
+
+async def _taken_over(world: World, agent: Agent, order: CheckoutOrder) -> KeptWork | None:
+    """Have the agent's work here if it is elsewhere. What there is to say instead: None if it is
+    here."""
+    files = Files(world, agent)
+    there = await files.elsewhere()
+    if there is None:
+        return None
+    history = await world.store.log(agent.id)
+    if unpushed_calls(history) is None:
+        return KeptWork(None, False)
+    problem = (
+        "The work could not be pushed from here: it is on another machine, in the data directory"
+        f" with the id {there.directory}."
+    )
+    if not await files.has_work(history):
+        return KeptWork(None, False, problem)
+    try:
+        lost = await files.claim(history, order)
+    except WorkspaceFailed as failed:
+        return KeptWork(None, False, f"{problem} {failed}", is_away=isinstance(failed, GitAway))
+    return KeptWork(None, False, problem) if lost is None or Lost.WORK in lost else None
 
 
 async def _branch(world: World, agent: Agent) -> KeptWork:

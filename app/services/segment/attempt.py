@@ -13,6 +13,7 @@ from app.core.agents.counters import Counters
 from app.core.agents.events import (
     AgentEvent,
     Failed,
+    FilesMoved,
     Known,
     Lost,
     ModelCalled,
@@ -41,9 +42,10 @@ from app.ports import (
 from app.services.drain import Drain
 from app.services.failures import github_away, no_access
 from app.services.moves.brakes import BrakeWatch
+from app.services.moves.files import Files
 from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
-from app.services.segment.files import Files
+from app.services.moves.readiness import discard_clone
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.listening import Listening
 from app.services.segment.open_issue import Opening
@@ -118,7 +120,7 @@ class Segment:
         self._proposals: Proposals | None = None
         self._children: Children | None = None
         self._pulled = ""
-        self._files = Files(world, agent, history, gate)
+        self._files = Files(world, agent)
         self._lost: tuple[Lost, ...] = ()
         setups = (event for event in reversed(history) if isinstance(event, SetUp))
         self._last_setup = next(setups, None)
@@ -143,10 +145,14 @@ class Segment:
         """Prepare clone and setup, then open the agent's session in it."""
         world, agent = self._world, self._agent
         try:
-            self._lost = await self._files.claim()
             self._order = order = await self._patiently(partial(checkout_order, world, agent))
+            claim = partial(self._files.claim, self._history, order, self._moved)
+            lost = await self._patiently(claim)
+            if lost is None:
+                raise Superseded
+            self._lost = lost
             if was_cut_off(world, agent):
-                await world.workspace.discard(str(agent.id))
+                await discard_clone(world, agent)
             checkout = await self._prepare(order)
             if order.pull_request is not None:
                 self._under_review = await self._looked_at(order, order.pull_request)
@@ -224,13 +230,17 @@ class Segment:
         await self._world.engine.enqueue(Publish(agent.id, occasion))
 
     async def turned(self) -> None:
-        """Keep what was said."""
-        await self._files.keep_conversation()
+        """Keep what was said and done."""
+        if self._order is not None:
+            await self._files.keep(self._order, self._gate.counters.model_calls)
 
     async def end(self) -> None:
         """Stop the agent's sub-agents."""
         if self._children is not None:
             await self._children.end()
+
+    async def _moved(self, moved: FilesMoved) -> None:
+        await self._gate.record([moved])
 
     async def _prepare(self, order: CheckoutOrder) -> Checkout:
         checkout = await self._patiently(partial(self._world.workspace.prepare, order))
@@ -246,7 +256,7 @@ class Segment:
             return ""
 
         async def anew() -> Checkout:
-            await world.workspace.discard(str(agent.id))
+            await discard_clone(world, agent)
             return await self._prepare(order)
 
         seen = environment(world, agent, order)

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from pathlib import Path
 from shlex import quote
 from typing import Final
 
@@ -17,6 +16,7 @@ from app.core.agents.agent import Agent
 from app.core.agents.events import AgentEvent, HostRefused, SetUp
 from app.core.text.redact import Redactor
 from app.ports import Checkout, Ended, KeptSetupFailed, RefusedHost, SetupOrder
+from app.services.moves.readiness import Readiness, note_readiness, readiness
 from app.services.world import World
 
 SETUP_SECONDS: Final = 900.0
@@ -30,17 +30,17 @@ log = logging.getLogger("squadron.agents")
 def was_cut_off(world: World, agent: Agent) -> bool:
     """Whether its clone, if there is one, may hold half of what a setup makes, and nobody's
     work."""
-    return any(_commands(agent)) and not _done(world, agent).exists()
+    return any(_commands(agent)) and readiness(world, agent) is None
 
 
 def is_ready(world: World, agent: Agent, checkout: Checkout) -> bool:
     """Whether its clone was made ready before."""
-    return not checkout.is_fresh and _done(world, agent).exists()
+    return not checkout.is_fresh and readiness(world, agent) is Readiness.READY
 
 
 def note_ready(world: World, agent: Agent) -> None:
     """Its clone is ready from now on."""
-    _done(world, agent).touch()
+    note_readiness(world, agent, Readiness.READY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,11 +181,6 @@ async def made_ready(
         where = {"agent": str(setting_up.agent.id)}
         log.warning("a kept setup could not be taken, so it runs: %s", error, extra=where)
     return await replace(setting_up, checkout=await anew()).run(takes_kept=False)
-
-
-def _done(world: World, agent: Agent) -> Path:
-    """There when the agent's clone is ready."""
-    return world.agents_directory(str(agent.id)) / "setup.done"
 
 
 def _commands(agent: Agent) -> Iterator[tuple[str, Sequence[str]]]:

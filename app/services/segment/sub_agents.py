@@ -12,7 +12,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
-from app.core.agents.events import AgentEvent, Returned, Woken
+from app.core.agents.events import AgentEvent, FilesMoved, Returned, Woken
 from app.core.breaker.verdict import usage
 from app.core.words import prompts
 from app.ports import (
@@ -23,7 +23,7 @@ from app.ports import (
     StoreUnavailable,
     ToolResult,
 )
-from app.services.segment.files import Files
+from app.services.moves.files import Files
 from app.services.segment.gate import BreakerGate, Superseded
 from app.services.segment.sub_agent_end import ChildEnd, end_of
 from app.services.segment.sub_agent_rows import NoSubAgent, SubAgents
@@ -182,7 +182,7 @@ class _BesideParent:
         self._woken = woken
         self._parent_is_stopping = parent_is_stopping
         self._wrap_up_seconds = wrap_up_seconds
-        self._files: Files | None = None
+        self._files = Files(place.world, child)
         self._below = Children(
             place,
             child,
@@ -198,8 +198,8 @@ class _BesideParent:
     async def open(self) -> Session | CannotGoOn:
         world, child, assignment = self._place.world, self._child, self._child.assignment
         history = await world.store.log(child.id)
-        self._files = files = Files(world, child, history, self._gate)
-        await files.claim()
+        if await self._files.claim(history, None, self._moved) is None:
+            raise Superseded
         directory = world.agents_directory(str(child.id)) / "session"
         directory.mkdir(parents=True, exist_ok=True)
         return await world.runtime.open(
@@ -239,10 +239,12 @@ class _BesideParent:
     async def progress(self, second: int) -> None:
         """People see the progress of the parent."""
 
+    async def _moved(self, moved: FilesMoved) -> None:
+        await self._gate.record([moved])
+
     async def turned(self) -> None:
         """Keep what was said."""
-        if self._files is not None:
-            await self._files.keep_conversation()
+        await self._files.keep(None, self._gate.counters.model_calls)
 
     async def end(self) -> None:
         await self._below.end()
