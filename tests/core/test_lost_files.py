@@ -13,7 +13,7 @@ from app.core.agents.events import (
     ToolEnded,
     TurnAsked,
 )
-from app.core.agents.lost_files import calls_when_pushed, lost_with_files
+from app.core.agents.lost_files import calls_when_pushed, is_held, lost_of_conversation
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 MOVED_WITH, MOVED_WITHOUT = (FilesMoved(at=AT, lost=lost) for lost in ((), (Lost.WORK,)))
@@ -26,36 +26,43 @@ NOTHING_TO_PUSH = Kept(at=AT, sha=None, pushed=False, problem="")
 
 
 @pytest.mark.parametrize(
-    ("history", "conversation", "work", "lost"),
+    ("history", "kept", "lost"),
     [
-        ([], None, None, ()),
-        ([], 0, 0, ()),
-        ([CALLED], None, None, (Lost.CONVERSATION,)),
-        ([CALLED, CALLED], 1, None, (Lost.LATEST_WORDS,)),
-        ([CALLED, CALLED], 2, None, ()),
-        ([CALLED, WORKED], 1, None, (Lost.WORK,)),
-        ([CALLED, WORKED], 1, 1, ()),
-        ([CALLED, WORKED, CALLED], 2, 1, ()),
-        ([CALLED, WORKED, CALLED, WORKED], 2, 1, (Lost.WORK,)),
-        ([CALLED, WORKED, PUSHED], 1, None, ()),
-        ([CALLED, WORKED, NOTHING_TO_PUSH], 1, None, ()),
-        ([CALLED, WORKED, PUSHED, CALLED, WORKED], 2, 1, (Lost.WORK,)),
-        ([CALLED, WORKED, UNPUSHED], 1, None, (Lost.WORK,)),
-        ([CALLED, WORKED, UNPUSHED], 1, 1, ()),
-        ([CALLED, WORKED, UNPUSHED, PUSHED], 1, None, ()),
-        ([CALLED, WORKED], None, None, (Lost.CONVERSATION, Lost.WORK)),
-        ([CALLED, WORKED, MOVED_WITHOUT], 1, None, (Lost.WORK,)),
-        ([CALLED, WORKED, MOVED_WITHOUT, ASKED], 1, None, ()),
-        ([CALLED, WORKED, MOVED_WITH], 1, None, (Lost.WORK,)),
+        ([], None, None),
+        ([], 0, None),
+        ([CALLED], None, Lost.CONVERSATION),
+        ([CALLED, CALLED], 1, Lost.LATEST_WORDS),
+        ([CALLED, CALLED], 2, None),
     ],
 )
-def test_what_is_lost(
-    history: list[AgentEvent],
-    conversation: int | None,
-    work: int | None,
-    lost: tuple[Lost, ...],
+def test_what_is_lost_of_a_conversation(
+    history: list[AgentEvent], kept: int | None, lost: Lost | None
 ) -> None:
-    assert lost_with_files(history, conversation, work) == lost
+    assert lost_of_conversation(history, kept) == lost
+
+
+@pytest.mark.parametrize(
+    ("history", "kept", "is_safe"),
+    [
+        ([], None, True),
+        ([CALLED, WORKED], None, False),
+        ([CALLED, WORKED], 1, True),
+        ([CALLED, WORKED, CALLED], 1, True),
+        ([CALLED, WORKED, CALLED, WORKED], 1, False),
+        ([CALLED, WORKED, PUSHED], None, True),
+        ([CALLED, WORKED, NOTHING_TO_PUSH], None, True),
+        ([CALLED, WORKED, PUSHED, CALLED, WORKED], 1, False),
+        ([CALLED, WORKED, UNPUSHED], None, False),
+        ([CALLED, WORKED, UNPUSHED], 1, True),
+        ([CALLED, WORKED, UNPUSHED, PUSHED], None, True),
+        ([CALLED, WORKED], None, False),
+        ([CALLED, WORKED, MOVED_WITHOUT], None, False),
+        ([CALLED, WORKED, MOVED_WITHOUT, ASKED], None, True),
+        ([CALLED, WORKED, MOVED_WITH], None, False),
+    ],
+)
+def test_whether_work_is_safe(history: list[AgentEvent], kept: int | None, is_safe: bool) -> None:
+    assert is_held(history, kept) == is_safe
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def test_a_label_on_a_pull_request_brings_a_review_with_comments_on_lines(team: 
     assert "+42 for reviewed" in told[0] and "-41" in told[0]
 
     until_concluded(team, change, "success")
-    team.until_comment(change.task, "the review is written")
+    team.until_comment(change.task, "it has written its review")
     assert (agent.branch, agent.pull_request) == (f"pull/{change.number}/head", None)
     assert "squadron/" not in branches(team)
     first = json_text(team.prompts(change.task)[0])

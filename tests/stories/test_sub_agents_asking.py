@@ -8,11 +8,13 @@ from dataclasses import replace
 from typing import Final
 
 import pytest
+import sqlalchemy as sa
 
 from app.adapters.store.ledger import SqlLedger
+from app.adapters.store.tables import ARTIFACTS
 from app.core.agents.agent import Agent
 from app.core.agents.counters import fold
-from app.core.agents.events import Held, Raised, Returned, Spawned
+from app.core.agents.events import FilesMoved, Held, Lost, Raised, Returned, Spawned
 from app.core.agents.lifecycle import State
 from app.core.budgets.budgets import Budget, Scope, Started, Window, accounts
 from app.core.limits import LimitName
@@ -20,6 +22,7 @@ from app.core.money import nanousd, usd
 from app.scripted.script import Answer, Call, ComputedStep, Conversation, Script, Step
 from app.services.commands.raise_limits import NotPaused, Wish
 from tests.support.people import REPOSITORY, Task, repository
+from tests.support.squad import json_text
 from tests.support.steps import completes, runs
 from tests.twins.story import Story, story
 
@@ -162,6 +165,33 @@ def test_a_parent_with_too_little_left_asks_a_person_and_both_wait() -> None:
         assert [child.state for child in squad.sub_agents(task)] == [State.COMPLETED]
         assert squad.was_told(task, "Sub-agents of yours are paused; continue_task lets one go on:")
         assert used(squad, task) == 3 + 3
+
+
+def test_a_sub_agent_that_goes_on_where_its_conversation_is_not_is_told() -> None:
+    with led("pause", {"max_tool_calls": 5}) as squad:
+        task = squad.give(
+            "lead",
+            "One part",
+            delegates(squad, RUNS, RUNS, RUNS, RUNS),
+            goes_on(limits={"max_tool_calls": 4}),
+            asks_for_more(9, "My helper needs more."),
+            goes_on(limits={"max_tool_calls": 4}),
+            completes("Done."),
+        )
+        squad.settle()
+        [child] = squad.sub_agents(task)
+        with squad.database.engine.begin() as connection:
+            of_child = sa.delete(ARTIFACTS).where(ARTIFACTS.c.agent_id == str(child.id))
+            assert connection.execute(of_child).rowcount == 1, "its work is its parent's"
+        squad.moves_to("another")
+        squad.comment(task, "/squadron raise max_tool_calls +9")
+        squad.settle()
+        [moved] = [event for event in squad.log(child.id) if isinstance(event, FilesMoved)]
+        assert moved.lost == (Lost.CONVERSATION,)
+        told = "Gone with its disk: what was said in your session."
+        assert any(told in json_text(request) for request in squad.model.requests)
+        log = squad.log(squad.agent(task).id)
+        assert [event.lost for event in log if isinstance(event, FilesMoved)] == [()]
 
 
 def test_a_parent_that_does_without_it_ends_it_and_what_it_used_counts() -> None:

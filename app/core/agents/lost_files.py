@@ -6,23 +6,17 @@ from app.core.agents.counters import fold
 from app.core.agents.events import AgentEvent, FilesMoved, Kept, Lost, ToolEnded, TurnAsked
 
 
-def lost_with_files(
-    history: Sequence[AgentEvent], conversation_calls: int | None, work_calls: int | None
-) -> tuple[Lost, ...]:
-    """What the agent loses without its clone and its conversation but with what was kept of them,
-    as of so many calls of the model; None: it was not kept. What was pushed is safe."""
-    lost = list[Lost]()
-    if fold(history).model_calls > (conversation_calls or 0):
-        is_gone = conversation_calls is None
-        lost.append(Lost.CONVERSATION if is_gone else Lost.LATEST_WORDS)
-    if not is_held(history, work_calls):
-        lost.append(Lost.WORK)
-    return tuple(lost)
+def lost_of_conversation(history: Sequence[AgentEvent], kept_calls: int | None) -> Lost | None:
+    """What the agent loses with its conversation, if that was kept as of so many calls of the
+    model (None: it was not kept). The answer None: nothing."""
+    if fold(history).model_calls <= (kept_calls or 0):
+        return None
+    return Lost.CONVERSATION if kept_calls is None else Lost.LATEST_WORDS
 
 
 def is_held(history: Sequence[AgentEvent], work_calls: int | None) -> bool:
-    """Whether all of the agent's work was pushed, or kept as of so many calls of the model; None:
-    it was not kept."""
+    """Whether all of the agent's work was pushed, or kept as of so many calls of the model;
+    `work_calls` None: it was not kept."""
     unpushed = unpushed_calls(history)
     return unpushed is None or (work_calls is not None and unpushed <= work_calls)
 

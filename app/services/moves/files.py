@@ -6,7 +6,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import AgentEvent, FilesMoved, Lost
-from app.core.agents.lost_files import calls_when_pushed, is_held, lost_with_files
+from app.core.agents.lost_files import calls_when_pushed, is_held, lost_of_conversation
 from app.ports import (
     Artifact,
     ArtifactKind,
@@ -42,11 +42,8 @@ class Files:
             return None
         return noted
 
-    async def has_work(self, history: Sequence[AgentEvent]) -> bool:
-        """Whether all of the agent's work is here, was pushed, or was kept for others. Raises
-        `WorkspaceFailed`."""
-        if await self.elsewhere() is None:
-            return True
+    async def is_work_kept(self, history: Sequence[AgentEvent]) -> bool:
+        """Whether all of the agent's work was pushed, or kept for others."""
         kept = await self._world.store.artifact(self._agent.id, ArtifactKind.WORK)
         return is_held(history, None if kept is None else kept.model_calls)
 
@@ -58,23 +55,17 @@ class Files:
     ) -> tuple[Lost, ...] | None:
         """Make what lies in this data directory the agent's files; what of them is gone, which is
         in its log then: `record` puts it there where a segment runs, which alone writes its log.
-        What another directory has newer is deleted here first, and taken from where it was kept:
-        the work for an order only. None if the agent has gone on since it was seen. Raises
-        `WorkspaceFailed`, and what `record` raises."""
+        What another directory has newer is deleted here first, and taken from where it was kept.
+        `order`: None for who has no work of its own that is pushed. None if the agent has gone on
+        since it was seen. Raises `WorkspaceFailed`, and what `record` raises."""
         world, workspace = self._world, self._world.workspace
         before = await world.store.whereabouts(self._agent.id)
-        moved: FilesMoved | None = None
+        moved = untold = None
         if before is not None and not await workspace.has(self._name, before):
-            await discard_clone(world, self._agent)
-            await workspace.forget_session(self._name)
-            lost = lost_with_files(
-                history, await self._conversation_taken(), await self._work_taken(history, order)
-            )
-            moved = FilesMoved(at=world.clock.now(), lost=lost)
-            log.info("files are elsewhere", extra={"agent": self._name, "lost": ", ".join(lost)})
+            moved = untold = await self._taken(history, order)
         if moved is not None and record is not None:
             await record(moved)
-        untold = moved if record is None else None
+            untold = None
         generation = 1 if before is None else before.generation + 1
         now = Whereabouts(await workspace.directory_id(), generation)
         # In this order: a process that dies in between has files that are newer than is known.
@@ -85,7 +76,7 @@ class Files:
 
     async def keep(self, order: CheckoutOrder | None, model_calls: int) -> None:
         """Keep the agent's files, as they are after so many calls of the model, where every worker
-        reaches them: the conversation, and for an order what of the work is not pushed."""
+        reaches them: the conversation, and what of the work is not pushed. `order`: as `claim`."""
         if model_calls == self._kept_calls:
             return
         workspace = self._world.workspace
@@ -107,6 +98,19 @@ class Files:
             artifact = Artifact(content, model_calls)
             await self._world.store.keep_artifact(self._agent, kind, artifact)
 
+    async def _taken(
+        self, history: Sequence[AgentEvent], order: CheckoutOrder | None
+    ) -> FilesMoved:
+        """Put what was kept in the place of what is here."""
+        await discard_clone(self._world, self._agent)
+        await self._world.workspace.forget_session(self._name)
+        lost = [lost_of_conversation(history, await self._conversation_taken())]
+        if order is not None and not is_held(history, await self._work_taken(history, order)):
+            lost.append(Lost.WORK)
+        gone = tuple(filter(None, lost))
+        log.info("files are elsewhere", extra={"agent": self._name, "lost": ", ".join(gone)})
+        return FilesMoved(at=self._world.clock.now(), lost=gone)
+
     async def _conversation_taken(self) -> int | None:
         """With how many model calls the conversation was put here; None: it was not kept."""
         kept = await self._world.store.artifact(self._agent.id, ArtifactKind.CONVERSATION)
@@ -120,12 +124,10 @@ class Files:
             return None
         return kept.model_calls
 
-    async def _work_taken(
-        self, history: Sequence[AgentEvent], order: CheckoutOrder | None
-    ) -> int | None:
+    async def _work_taken(self, history: Sequence[AgentEvent], order: CheckoutOrder) -> int | None:
         """As of how many model calls the work that is not pushed was put here."""
         kept = await self._world.store.artifact(self._agent.id, ArtifactKind.WORK)
-        if kept is None or order is None:
+        if kept is None:
             return None
         if not kept.content or kept.model_calls <= calls_when_pushed(history):
             return kept.model_calls

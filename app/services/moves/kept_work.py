@@ -7,6 +7,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.agents.events import Lost
+from app.core.agents.lifecycle import State
 from app.core.agents.lost_files import unpushed_calls
 from app.core.rules.plan import RoleKind
 from app.core.text.markdown import cut
@@ -18,6 +19,7 @@ from app.ports import (
     GitHubFailed,
     KeptWork,
     StoreUnavailable,
+    Whereabouts,
     WorkspaceFailed,
 )
 from app.services.failures import github_away
@@ -53,21 +55,25 @@ async def _kept(world: World, agent: Agent, *, is_done: bool) -> KeptWork:
     except GitHubFailed as error:
         problem = f"GitHub did not answer ({error}); nothing was pushed."
         return KeptWork(None, False, problem, is_away=github_away(error) is not None)
-    if (told := await _taken_over(world, present or agent, order)) is not None:
-        return told
-    order = replace(order, whereabouts=await world.store.whereabouts(agent.id))
+    try:
+        if (there := await Files(world, agent).elsewhere()) is not None:
+            if (told := await _cannot_take_over(world, agent, order, there)) is not None:
+                return told
+            order = replace(order, whereabouts=await world.store.whereabouts(agent.id))
+    except WorkspaceFailed as error:
+        problem = f"The work could not be kept: {error}"
+        return KeptWork(None, False, problem, is_away=isinstance(error, GitAway))
     is_finished = is_done and agent.pull_request is None
     message = done_message(agent) if is_done else unfinished_message(agent)
     return await world.workspace.keep(order, message, is_finished=is_finished)
 
 
-async def _taken_over(world: World, agent: Agent, order: CheckoutOrder) -> KeptWork | None:
-    """Have the agent's work here if it is elsewhere. What there is to say instead: None if it is
-    here."""
+async def _cannot_take_over(
+    world: World, agent: Agent, order: CheckoutOrder, there: Whereabouts
+) -> KeptWork | None:
+    """Why work that is elsewhere cannot be had here; None: it is here now. Nothing is taken from
+    another worker while it runs the agent. Raises `WorkspaceFailed`."""
     files = Files(world, agent)
-    there = await files.elsewhere()
-    if there is None:
-        return None
     history = await world.store.log(agent.id)
     if unpushed_calls(history) is None:
         return KeptWork(None, False)
@@ -75,12 +81,11 @@ async def _taken_over(world: World, agent: Agent, order: CheckoutOrder) -> KeptW
         "The work could not be pushed from here: it is on another machine, in the data directory"
         f" with the id {there.directory}."
     )
-    if not await files.has_work(history):
+    if agent.state is State.ACTIVE and agent.worker != world.worker:
+        return KeptWork(None, False, problem, is_away=True)
+    if not await files.is_work_kept(history):
         return KeptWork(None, False, problem)
-    try:
-        lost = await files.claim(history, order)
-    except WorkspaceFailed as failed:
-        return KeptWork(None, False, f"{problem} {failed}", is_away=isinstance(failed, GitAway))
+    lost = await files.claim(history, order)
     return KeptWork(None, False, problem) if lost is None or Lost.WORK in lost else None
 
 

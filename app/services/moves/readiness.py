@@ -16,9 +16,13 @@ class Readiness(StrEnum):
 
 
 def readiness(world: World, agent: Agent) -> Readiness | None:
-    """None: nobody has worked in the clone, and its setup may have been cut off."""
+    """None: nobody has worked in the clone, and its setup may have been cut off. What a power cut
+    has left unreadable may hold work."""
     file = _file(world, agent)
-    return Readiness(file.read_text()) if file.exists() else None
+    if not file.exists():
+        return None
+    is_ready = file.read_text() == Readiness.READY
+    return Readiness.READY if is_ready else Readiness.HOLDS_WORK
 
 
 def note_readiness(world: World, agent: Agent, now: Readiness) -> None:

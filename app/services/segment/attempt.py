@@ -146,7 +146,7 @@ class Segment:
         world, agent = self._world, self._agent
         try:
             self._order = order = await self._patiently(partial(checkout_order, world, agent))
-            claim = partial(self._files.claim, self._history, order, self._moved)
+            claim = partial(self._files.claim, self._history, _if_pushed(order), self._moved)
             lost = await self._patiently(claim)
             if lost is None:
                 raise Superseded
@@ -232,7 +232,7 @@ class Segment:
     async def turned(self) -> None:
         """Keep what was said and done."""
         if self._order is not None:
-            await self._files.keep(self._order, self._gate.counters.model_calls)
+            await self._files.keep(_if_pushed(self._order), self._gate.counters.model_calls)
 
     async def end(self) -> None:
         """Stop the agent's sub-agents."""
@@ -340,6 +340,11 @@ class Segment:
         if order is None or since is None:
             return ""
         return await self._patiently(partial(self._world.workspace.news, order, since))
+
+
+def _if_pushed(order: CheckoutOrder) -> CheckoutOrder | None:
+    """None: it is somebody else's work, of which nothing leaves the clone."""
+    return order if order.pull_request is None else None
 
 
 def _unprepared(error: WorkspaceFailed | GitHubFailed) -> CannotGoOn | GitHubAway:

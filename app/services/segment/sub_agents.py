@@ -12,7 +12,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent
 from app.core.agents.counters import Counters
-from app.core.agents.events import AgentEvent, FilesMoved, Returned, Woken
+from app.core.agents.events import AgentEvent, FilesMoved, Lost, Returned, Woken
 from app.core.breaker.verdict import usage
 from app.core.words import prompts
 from app.ports import (
@@ -183,6 +183,7 @@ class _BesideParent:
         self._parent_is_stopping = parent_is_stopping
         self._wrap_up_seconds = wrap_up_seconds
         self._files = Files(place.world, child)
+        self._lost: tuple[Lost, ...] = ()
         self._below = Children(
             place,
             child,
@@ -198,8 +199,10 @@ class _BesideParent:
     async def open(self) -> Session | CannotGoOn:
         world, child, assignment = self._place.world, self._child, self._child.assignment
         history = await world.store.log(child.id)
-        if await self._files.claim(history, None, self._moved) is None:
+        lost = await self._files.claim(history, None, self._moved)
+        if lost is None:
             raise Superseded
+        self._lost = lost
         directory = world.agents_directory(str(child.id)) / "session"
         directory.mkdir(parents=True, exist_ok=True)
         return await world.runtime.open(
@@ -222,9 +225,12 @@ class _BesideParent:
     async def first_prompt(self, session: Session) -> str:
         limits, now = self._child.assignment.limits, self._place.world.clock.now()
         uses = prompts.told(usage(self._gate.counters, limits, now), limits)
-        if not self._woken:
-            return prompts.sub_agent_prompt(self._child, uses)
-        return prompts.sub_agent_goes_on(self._child, uses, self._woken, session.is_resumed)
+        lost = prompts.lost_prompt(self._lost) if self._lost else ""
+        if self._woken:
+            task = prompts.sub_agent_goes_on(self._child, uses, self._woken, session.is_resumed)
+        else:
+            task = prompts.sub_agent_prompt(self._child, uses)
+        return "\n\n".join(filter(None, (lost, task)))
 
     async def listen(self) -> str:
         """Nobody can write to it."""
