@@ -11,7 +11,7 @@
 # docs/how-to/allow-the-sandbox.md says what each option is for, and without them the service does
 # not start. What agents' work needs besides git and Python (compilers, test runners) belongs into an
 # image that is built FROM this one. `--build-arg EXTRAS=claude,copilot` adds the coding agents that
-# roles may name as their runtime.
+# roles may name as their runtime; `s3` what SQUADRON_ARTIFACTS=s3://… needs.
 
 # By its digest, which names the same bytes whenever it is built.
 FROM python:3.11.14-slim-bookworm@sha256:65a93d69fa75478d554f4ad27c85c1e69fa184956261b4301ebaf6dbb0a3543d AS base

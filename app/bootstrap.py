@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import SecretStr
 
 from app.adapters.alarms import OperatorAlarms
+from app.adapters.artifacts import artifact_problems, artifacts_at
 from app.adapters.clock import SystemClock, new_name
 from app.adapters.disk import free_mib
 from app.adapters.engine import (
@@ -256,6 +257,7 @@ def build(
     operator = operator_reading.config or OperatorConfig()
     asked = read_providers(settings, operator)
     problems += asked.problems
+    problems += artifact_problems(settings.artifacts)
     if problems:
         raise CannotServe("\n".join(problems))
     redact.learn(asked.secret_values)
@@ -462,6 +464,7 @@ def _world(
     )
     return World(
         store=store,
+        artifacts=artifacts_at(settings.artifacts, store, new_name),
         ledger=books.ledger,
         rates=books.rates,
         alarms=OperatorAlarms(operator.alerts.webhook),

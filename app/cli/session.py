@@ -1,5 +1,6 @@
 """`squadron session export`: what an agent said and did, for whoever picks its work up."""
 
+import asyncio
 import json
 import os
 import sys
@@ -12,6 +13,8 @@ from typing import Annotated, Final
 
 import typer
 
+from app.adapters.artifacts import artifacts_at
+from app.adapters.clock import new_name
 from app.adapters.store.codec import encode_event
 from app.adapters.store.store import SqlStore
 from app.adapters.workspace import Place, TooMuch, agent_directory, holds, unpack
@@ -23,7 +26,7 @@ from app.core.agents.agent import AgentId
 from app.core.agents.counters import fold
 from app.core.agents.events import AgentEvent
 from app.core.text.redact import Redactor
-from app.ports import Artifact, ArtifactKind, SessionDamaged, Whereabouts
+from app.ports import Artifact, ArtifactKind, SessionDamaged, StoreUnavailable, Whereabouts
 from app.services.views import Json, instant
 
 session = typer.Typer(no_args_is_help=True, help="Conversations of agents.")
@@ -36,7 +39,6 @@ class _Found:
     agent: AgentId
     log: Sequence[AgentEvent]
     whereabouts: Whereabouts | None
-    kept: Artifact | None
 
 
 @session.callback()
@@ -64,7 +66,7 @@ def export(
     redact = Redactor(_secrets())
     lines = [
         json.dumps(redact.within(line))
-        for line in (*_conversation(settings, found), *_events(found.log))
+        for line in (*_conversation(settings, store, found), *_events(found.log))
     ]
     if output == _STDOUT:
         sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -83,21 +85,16 @@ async def _found(store: SqlStore, wanted: AgentId) -> _Found | None:
     agent = await agent_called(store, wanted)
     if agent is None:
         return None
-    return _Found(
-        agent.id,
-        await store.log(agent.id),
-        await store.whereabouts(agent.id),
-        await store.artifact(agent.id, ArtifactKind.CONVERSATION),
-    )
+    return _Found(agent.id, await store.log(agent.id), await store.whereabouts(agent.id))
 
 
-def _conversation(settings: Settings, found: _Found) -> list[Json]:
+def _conversation(settings: Settings, store: SqlStore, found: _Found) -> list[Json]:
     """Empty, and said so, if there is none."""
     place = Place(agent_directory(settings.data_dir, str(found.agent)))
     try:
         if found.whereabouts is None or holds(settings.data_dir, place, found.whereabouts):
             return _lines(place.session)
-        return _kept_conversation(settings, found)
+        return _kept_conversation(found.whereabouts, found, _kept(settings, store, found.agent))
     except (OSError, SessionDamaged, TarError, TooMuch) as error:
         fail(f"the conversation of {found.agent} cannot be read: {error}")
 
@@ -116,27 +113,36 @@ def _lines(directory: Path) -> list[Json]:
         return []
 
 
-def _kept_conversation(settings: Settings, found: _Found) -> list[Json]:
+def _kept(settings: Settings, store: SqlStore, agent: AgentId) -> Artifact | None:
+    """Where other machines find it."""
+    try:
+        artifacts = artifacts_at(settings.artifacts, store, new_name)
+        return asyncio.run(artifacts.artifact(agent, ArtifactKind.CONVERSATION))
+    except (StoreUnavailable, ValueError) as error:
+        fail(f"what was kept of {agent} cannot be read: {error}")
+
+
+def _kept_conversation(there: Whereabouts, found: _Found, kept: Artifact | None) -> list[Json]:
     """Of an agent that began last in another data directory."""
-    if found.kept is None:
+    if kept is None:
         say(
             f"the conversation of {found.agent} is on another machine, and nothing of it was kept"
             f" for others. Look there, in the data directory whose `directory-id` is"
-            f" {found.whereabouts.directory if found.whereabouts else '?'}."
+            f" {there.directory}."
             " The event log follows.",
             err=True,
         )
         return []
     calls = fold(found.log).model_calls
-    if found.kept.model_calls < calls:
+    if kept.model_calls < calls:
         say(
             f"the conversation is partial: {found.agent} began last on another machine, and of its"
-            f" {calls} calls of the model {found.kept.model_calls} were kept for others",
+            f" {calls} calls of the model {kept.model_calls} were kept for others",
             err=True,
         )
     with TemporaryDirectory(prefix="squadron-session-") as name:
         directory = Path(name) / "session"
-        unpack(found.kept.content, directory)
+        unpack(kept.content, directory)
         return _lines(directory)
 
 

@@ -25,11 +25,15 @@ MAX_ROTATING: Final = 2
 SECRETS: Final = tuple(name for name, variable in VARIABLES.items() if variable.is_secret)
 """Variables that are secret; each has a `…_FILE`."""
 
+OF_S3: Final = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+"""Secret variables that S3's library reads by itself."""
+
 UNNAMED: Final = "api"
 """Who is named when the token of `ADMIN_TOKEN` was shown."""
 LEAST_TOKEN_CHARACTERS: Final = 16
 """Of a token with a name: fewer could be guessed."""
 
+_BUCKET: Final = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[^\s?#]*)?")
 _NAME: Final = re.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,38}")
 _TOKEN_LINE: Final = (
     "expected a name, a blank and a token; a name has up to 39 letters, digits, '.', '_' and '-'"
@@ -72,6 +76,11 @@ class Settings:
     """Absolute."""
     database_url: SecretStr
     """An SQLAlchemy address: `sqlite:///…` or `postgresql+psycopg://…`."""
+    artifacts: str | None = None
+    """Where it is kept what other machines need of agents: an absolute path, or `s3://…`; None: in
+    the database."""
+    artifact_secrets: tuple[SecretStr, ...] = ()
+    """What opens that address, from variables that its library reads."""
     config: Path | None = None
     """The operator's file."""
     model: str | None = None
@@ -101,6 +110,7 @@ class Settings:
         secrets += self.webhook_secrets
         secrets += (each.token for each in self.admin_tokens)
         secrets += filter(None, (self.model_api_key,))
+        secrets += self.artifact_secrets
         password = urlsplit(self.database_url.get_secret_value()).password or ""
         values = [*(each.get_secret_value() for each in secrets), unquote(password)]
         return tuple(value for value in values if len(value) >= LEAST_SECRET_CHARACTERS)
@@ -144,6 +154,8 @@ class _Reader:
             github_git_url=self._url("GITHUB_GIT_URL") or git_url_of(api_url),
             data_dir=data_dir,
             database_url=self._database_url(known.get("DATABASE_URL"), data_dir),
+            artifacts=self._artifacts(),
+            artifact_secrets=self._artifact_secrets(),
             config=Path(config).absolute() if config else None,
             model=self._model(),
             model_base_url=self._url("MODEL_BASE_URL"),
@@ -248,6 +260,18 @@ class _Reader:
         if not separator or not (names_a_file or scheme == "postgresql+psycopg"):
             self._wrong("DATABASE_URL", "must start with postgresql:// or sqlite:///")
         return SecretStr(f"{scheme}://{rest}")
+
+    def _artifacts(self) -> str | None:
+        value = self._value("ARTIFACTS")
+        if value is None or "://" not in value:
+            return value and str(Path(value).absolute())
+        if not _BUCKET.fullmatch(value):
+            self._wrong("ARTIFACTS", "must be a directory, or s3://BUCKET or s3://BUCKET/PATH")
+        return value.rstrip("/")
+
+    def _artifact_secrets(self) -> tuple[SecretStr, ...]:
+        found = (self._environ.get(name, "") for name in OF_S3)
+        return tuple(SecretStr(value) for value in found if value)
 
     def _model(self) -> str | None:
         value = self._value("MODEL")

@@ -67,6 +67,11 @@ VARIABLES: Final[Mapping[str, Variable]] = MappingProxyType(
             default="SQLite in the data directory",
             is_secret=True,
         ),
+        "ARTIFACTS": Variable(
+            meaning="a directory or an address (`s3://BUCKET/PATH`) that all workers reach, for"
+            " what is kept of agents for other machines",
+            default="the database",
+        ),
         "CONFIG": Variable(meaning="the operator's file"),
         "ADMIN_TOKEN": Variable(
             meaning="the bearer token of `/api`", default="`/api` is off", is_secret=True

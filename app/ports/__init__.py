@@ -24,7 +24,7 @@ from app.core.agents.work import (
     work_of,
 )
 from app.ports.alarms import Alarms
-from app.ports.artifacts import Artifact, ArtifactKind
+from app.ports.artifacts import Artifact, ArtifactKind, Artifacts
 from app.ports.blame import Blame, PortFailed
 from app.ports.figures import Figures, RegistryFigures
 from app.ports.github import (
@@ -136,6 +136,7 @@ __all__ = [
     "Annotation",
     "Artifact",
     "ArtifactKind",
+    "Artifacts",
     "Blame",
     "CheckText",
     "Checkout",

@@ -19,7 +19,6 @@ from app.core.history.agent_history import History
 from app.core.rules.brakes import Brake, Place
 from app.core.rules.outages import Outage, ProviderFailure
 from app.core.steering.asks import Trigger
-from app.ports.artifacts import Artifact, ArtifactKind
 from app.ports.blame import Blame, PortFailed
 from app.ports.figures import RegistryFigures
 from app.ports.github import Repository
@@ -477,19 +476,6 @@ class Store(Protocol):
     ) -> bool:
         """Remember where its files are, and append that they moved, unless it has gone on since it
         was seen; then False."""
-        ...
-
-    async def artifact(self, agent: AgentId, kind: ArtifactKind) -> Artifact | None:
-        """What was kept of it last; None: nothing."""
-        ...
-
-    async def keep_artifact(self, agent: Agent, kind: ArtifactKind, artifact: Artifact) -> bool:
-        """In the place of what was kept before, unless it has gone on since it was seen; then
-        False."""
-        ...
-
-    async def forget_artifacts(self, agent: AgentId) -> None:
-        """Keep nothing of it any longer."""
         ...
 
     async def note_head(self, agent: AgentId, base_sha: str | None, sha: str) -> None:

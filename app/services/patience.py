@@ -1,4 +1,4 @@
-"""Work goes on as soon as the registry can be reached again."""
+"""Work goes on as soon as registry and artifacts can be reached again."""
 
 import logging
 from typing import Final
@@ -14,8 +14,8 @@ log = logging.getLogger("squadron.engine")
 
 
 def patient(perform: Handler, clock: Clock, drain: Drain) -> Handler:
-    """As `perform`, once more for as long as the database is away: an outage of it is no failure of
-    the work. Ends with the process."""
+    """As `perform`, once more for as long as the database, or where artifacts are kept, is away:
+    such an outage is no failure of the work. Ends with the process."""
 
     async def performing(work: Work) -> None:
         pause = FIRST_PAUSE_SECONDS
@@ -25,7 +25,7 @@ def patient(perform: Handler, clock: Clock, drain: Drain) -> Handler:
             except StoreUnavailable as error:
                 if drain.is_requested:
                     raise
-                log.warning("the registry is away: %s", error, extra={"work": work.id})
+                log.warning("what Squadron keeps is away: %s", error, extra={"work": work.id})
             await clock.sleep(pause)
             pause = min(2 * pause, MOST_PAUSE_SECONDS)
 

@@ -14,6 +14,7 @@ from app.core.text.redact import Redactor
 from app.ports import (
     SEGMENT_VARIABLE,
     Alarms,
+    Artifacts,
     CheckoutOrder,
     Clock,
     Engine,
@@ -57,6 +58,7 @@ class World:
     """Everything outside, as the services see it."""
 
     store: Store
+    artifacts: Artifacts
     ledger: Ledger
     rates: Rates
     alarms: Alarms

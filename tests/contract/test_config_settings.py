@@ -271,6 +271,39 @@ def test_database_addresses_are_normalised_once(given: str, used: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        (None, None),
+        ("", None),
+        ("/srv/kept", "/srv/kept"),
+        ("kept", str(Path.cwd() / "kept")),
+        ("s3://bucket", "s3://bucket"),
+        ("s3://bucket.of-octo/squadron/", "s3://bucket.of-octo/squadron"),
+    ],
+)
+def test_artifacts_are_in_a_directory_or_a_bucket(given: str | None, used: str | None) -> None:
+    environment = {} if given is None else {"SQUADRON_ARTIFACTS": given}
+    assert load_settings(environment).artifacts == used
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["gs://bucket", "s3://", "s3://ab", f"s3://{CANARY}@bucket", f"s3://bucket?key={CANARY}"],
+)
+def test_another_address_of_artifacts_is_refused(address: str) -> None:
+    assert refused({"SQUADRON_ARTIFACTS": address}) == (
+        "SQUADRON_ARTIFACTS must be a directory, or s3://BUCKET or s3://BUCKET/PATH",
+    )
+
+
+def test_what_opens_a_bucket_is_never_shown() -> None:
+    opens = {"AWS_SECRET_ACCESS_KEY": f"{CANARY}-key", "AWS_SESSION_TOKEN": f"{CANARY}-token"}
+    settings = load_settings(opens)
+    assert set(settings.secret_values()) == set(opens.values())
+    assert CANARY not in repr(settings)
+
+
+@pytest.mark.parametrize(
     ("api", "git"),
     [
         ("https://api.github.com", "https://github.com"),

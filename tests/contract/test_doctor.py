@@ -196,6 +196,30 @@ def test_what_is_open_to_others_is_named_with_the_command_that_closes_it(tmp_pat
     assert checks["data directory"][2] == f"chmod 700 {tmp_path}/data"
 
 
+def test_where_artifacts_are_kept_is_tried(tmp_path: Path, data_directory: Path) -> None:
+    place = data_directory / "kept"
+    variables = {**environment(tmp_path), "SQUADRON_ARTIFACTS": str(place)}
+    assert "artifacts" not in asked(environment(tmp_path))[1], "in the database, which is looked at"
+    checks = asked(variables)[1]
+    assert checks["artifacts"] == (True, f"{place} can be written and read", "")
+    assert checks["artifacts: place"][0] and not list(place.iterdir())
+    place.chmod(0o755)
+    is_private, _, fix = asked(variables)[1]["artifacts: place"]
+    assert not is_private and fix == f"chmod 700 {place}"
+
+
+def test_a_bucket_that_does_not_answer_is_told(tmp_path: Path) -> None:
+    bucket = {
+        "SQUADRON_ARTIFACTS": "s3://bucket/kept",
+        "AWS_ENDPOINT_URL": "http://127.0.0.1:1",
+        "AWS_ACCESS_KEY_ID": "squadron",
+        "AWS_SECRET_ACCESS_KEY": "not-to-be-shown",
+    }
+    is_well, words, fix = asked(environment(tmp_path) | bucket)[1]["artifacts"]
+    assert not is_well and words.startswith("s3://bucket/kept: ") and "127.0.0.1:1" in words
+    assert fix == "look at SQUADRON_ARTIFACTS"
+
+
 def test_a_model_is_asked_for_one_token(tmp_path: Path, model: ScriptedServer) -> None:
     before = len(model.requests)
     found = asked(environment(tmp_path) | answered_by(model))[1]["model"]

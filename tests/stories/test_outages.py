@@ -108,7 +108,7 @@ def test_between_two_deaths_of_its_worker_an_agent_rests_in_the_queue() -> None:
 
 def test_a_database_that_is_away_again_and_again_ends_no_agent() -> None:
     with story(PLACES) as squad:
-        squad.tolerates("the registry is away")
+        squad.tolerates("what Squadron keeps is away")
         squad.tolerates("database is locked")
         task = works_on(squad)
         for seconds in (55, 600, 3, 120):

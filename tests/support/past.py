@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
+from app.adapters.artifacts import artifacts_at
+from app.adapters.clock import new_name
 from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
@@ -24,7 +26,7 @@ from app.core.agents.events import (
 from app.core.agents.lifecycle import Signal
 from app.core.breaker.verdict import decide
 from app.core.limits import Limits
-from app.ports import HeardCommands, Work
+from app.ports import Artifact, ArtifactKind, HeardCommands, Whereabouts, Work
 from tests.contract.store_support import NOON, a_new_agent
 from tests.support.moves import Changes, begin, move
 
@@ -108,6 +110,14 @@ class Past:
         """What became of what was to be written on GitHub about it."""
         for effect in effects:
             await self._store.save_effect(agent, effect)
+
+    async def is_elsewhere(self, agent: AgentId, conversation: Artifact, address: str) -> None:
+        """It began last on another machine, which kept its conversation at that address."""
+        present = await self._store.agent(agent)
+        assert present is not None
+        assert await self._store.note_whereabouts(present, Whereabouts("another", 2), None)
+        artifacts = artifacts_at(address, self._store, new_name)
+        assert await artifacts.keep_artifact(present, ArtifactKind.CONVERSATION, conversation)
 
     async def heard(self, told: HeardCommands) -> None:
         """Somebody told Squadron something."""

@@ -1,5 +1,6 @@
 """The command, and what it looks at on this machine."""
 
+import asyncio
 import json
 import os
 import stat
@@ -14,6 +15,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from app.adapters.artifacts import Files
+from app.adapters.clock import new_name
 from app.adapters.disk import free_mib
 from app.adapters.processes import ProcessGroups
 from app.adapters.sandbox import (
@@ -37,6 +40,7 @@ from app.config.operator import OperatorConfig, SandboxRules, load_operator
 from app.config.providers import read_providers
 from app.config.settings import Settings, SettingsError, load_settings
 from app.config.variables import PREFIX
+from app.ports import StoreUnavailable
 
 REPLACED: Final = Path("/tmp")
 """What agents find there is theirs."""
@@ -88,6 +92,8 @@ def examined(environ: Mapping[str, str], *, is_offline: bool, pings: bool) -> It
         yield from github(settings, pings=pings)
     yield from _data_directory(settings.data_dir)
     yield _database(settings)
+    if settings.artifacts is not None:
+        yield from _artifacts(settings.artifacts)
     reading = load_operator(settings.config)
     for found in reading.problems:
         yield Check("operator's file", False, str(found), f"mend {settings.config}")
@@ -175,6 +181,18 @@ def _database(settings: Settings) -> Check:
     finally:
         engine.dispose()
     return Check(name, True, where)
+
+
+def _artifacts(address: str) -> Iterator[Check]:
+    name = "artifacts"
+    try:
+        asyncio.run(Files(address).trial(f"trial-{new_name()}"))
+    except (StoreUnavailable, ValueError) as error:
+        yield Check(name, False, str(error), f"look at {PREFIX}ARTIFACTS")
+        return
+    yield Check(name, True, f"{address} can be written and read")
+    if Path(address).is_dir():
+        yield _private(f"{name}: place", Path(address), "700")
 
 
 def _sandbox(rules: SandboxRules) -> Iterator[Check]:

@@ -397,7 +397,7 @@ class Reconciliation:
             log.warning("workspace kept: not all is pushed", extra={"agent": name})
         if agent.updated_at < now - SESSIONS_KEPT_FOR:
             await workspace.forget_session(name)
-            await self._world.store.forget_artifacts(agent.id)
+            await self._world.artifacts.forget_artifacts(agent.id)
 
 
 def _last(seen: Mapping[str, Look], repository: Repository, *, fully: bool) -> datetime:

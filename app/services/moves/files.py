@@ -44,7 +44,7 @@ class Files:
 
     async def is_work_kept(self, history: Sequence[AgentEvent]) -> bool:
         """Whether all of the agent's work was pushed, or kept for others."""
-        kept = await self._world.store.artifact(self._agent.id, ArtifactKind.WORK)
+        kept = await self._world.artifacts.artifact(self._agent.id, ArtifactKind.WORK)
         return is_held(history, None if kept is None else kept.model_calls)
 
     async def claim(
@@ -96,7 +96,7 @@ class Files:
     async def _keep(self, kind: ArtifactKind, content: bytes | None, model_calls: int) -> None:
         if content is not None:
             artifact = Artifact(content, model_calls)
-            await self._world.store.keep_artifact(self._agent, kind, artifact)
+            await self._world.artifacts.keep_artifact(self._agent, kind, artifact)
 
     async def _taken(
         self, history: Sequence[AgentEvent], order: CheckoutOrder | None
@@ -113,7 +113,7 @@ class Files:
 
     async def _conversation_taken(self) -> int | None:
         """With how many model calls the conversation was put here; None: it was not kept."""
-        kept = await self._world.store.artifact(self._agent.id, ArtifactKind.CONVERSATION)
+        kept = await self._world.artifacts.artifact(self._agent.id, ArtifactKind.CONVERSATION)
         if kept is None:
             return None
         try:
@@ -126,7 +126,7 @@ class Files:
 
     async def _work_taken(self, history: Sequence[AgentEvent], order: CheckoutOrder) -> int | None:
         """As of how many model calls the work that is not pushed was put here."""
-        kept = await self._world.store.artifact(self._agent.id, ArtifactKind.WORK)
+        kept = await self._world.artifacts.artifact(self._agent.id, ArtifactKind.WORK)
         if kept is None:
             return None
         if not kept.content or kept.model_calls <= calls_when_pushed(history):
