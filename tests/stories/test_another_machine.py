@@ -1,12 +1,14 @@
 """An agent begins on one machine and goes on on another; they share nothing but the database."""
 
 from base64 import b64decode
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
 from app.adapters.store.tables import ARTIFACTS
 from app.core.agents.events import FilesMoved, Lost
+from app.core.agents.lifecycle import State
 from app.scripted.script import Answer, Conversation
 from tests.stories.happening import AGAIN, ASKING, AT_REVIEW, FIXES, ROLES, STOPPED
 from tests.support.people import REPOSITORY, Task, repository
@@ -55,6 +57,26 @@ def test_who_wakes_on_another_machine_knows_what_was_said() -> None:
         assert "unpack_work" not in " ".join(squad.workspace.calls), "so nobody needs it again"
         [comment] = squad.comments(task)
         assert "Gone with" not in comment
+
+
+def test_while_what_was_kept_cannot_be_had_an_agent_waits(tmp_path: Path) -> None:
+    kept, away = tmp_path / "kept", tmp_path / "away"
+    with story(PLACES, settings={"SQUADRON_ARTIFACTS": str(kept)}) as squad:
+        squad.tolerates("what Squadron keeps is away")
+        task = squad.give("fixer", "Paint it", *ASKS_FIRST, *FIXES)
+        assert squad.states(task) == [ASKING]
+        kept.rename(away)
+        kept.touch()
+        squad.moves_to("another")
+        squad.comment(task, "Blue.")
+        squad.passes(seconds=1800)
+        assert squad.agent(task).state is State.ACTIVE
+        kept.unlink()
+        away.rename(kept)
+        squad.passes(seconds=20)
+        assert squad.states(task) == [AT_REVIEW]
+        assert lost(squad, task) == []
+        assert len(squad.calls(task)) == 1, "it asks once"
 
 
 def test_back_on_the_first_machine_nothing_of_the_first_day_counts() -> None:

@@ -104,6 +104,7 @@ class Story(People):
         operator: Mapping[str, Any],
         people: Mapping[str, str],
         record: Path | None,
+        settings: Mapping[str, str],
     ) -> None:
         self.loop = loop
         self.database = database
@@ -111,6 +112,7 @@ class Story(People):
         self.timeline = Timeline(self.clock)
         self.directory = directory
         self._data = directory / "data"
+        self._settings = settings
         self.model = ScriptedHere()
         self._lives = itertools.count(1)
         self._life: Life
@@ -163,6 +165,7 @@ class Story(People):
             "SQUADRON_CONFIG": str(self._operator),
             "SQUADRON_MODEL": "openai:scripted",
             "SQUADRON_MODEL_API_KEY": MODEL_KEY,
+            **self._settings,
         }
 
     async def _start(self, settings: Any, shell: TwinShell) -> None:
@@ -533,9 +536,11 @@ def story(
     operator: Mapping[str, Any] | None = None,
     people: Mapping[str, str] = PEOPLE,
     is_recorded: bool = False,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[Story]:
     """Begin a story, and look at its end whether everything is in order. `is_recorded`: all that
-    is said to and by GitHub is kept in the file `record` of its directory."""
+    is said to and by GitHub is kept in the file `record` of its directory. `settings`: of the
+    service, besides its own."""
     loop = StoryLoop()
     with ExitStack() as stack:
         stack.callback(loop.close)
@@ -543,7 +548,9 @@ def story(
         place = TemporaryDirectory(prefix="squadron-story-", dir=memory())
         directory = Path(stack.enter_context(place))
         record = directory / "record" if is_recorded else None
-        here = Story(loop, directory, database, repositories, operator or {}, people, record)
+        here = Story(
+            loop, directory, database, repositories, operator or {}, people, record, settings or {}
+        )
         stack.callback(here.hang_up)
         stack.enter_context(service_log(here.timeline, loop))
         here.start()
