@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from pydantic import SecretStr
 
 from app.adapters.alarms import OperatorAlarms
-from app.adapters.artifacts import artifact_problems, artifacts_at
+from app.adapters.artifacts import MOST_MIB_IN_FILES, artifact_problems, artifacts_at
 from app.adapters.clock import SystemClock, new_name
 from app.adapters.disk import free_mib
 from app.adapters.engine import (
@@ -30,6 +30,8 @@ from app.adapters.engine import (
     Membership,
     RunningEngine,
     SingleProcess,
+    application_name,
+    worker_name,
 )
 from app.adapters.exclusive import NamedLocks
 from app.adapters.github import GitHubApp
@@ -59,6 +61,7 @@ from app.adapters.sandbox import (
     search_path,
 )
 from app.adapters.shell import parse
+from app.adapters.standstill import Standstill
 from app.adapters.store.database import make_engine, migrate
 from app.adapters.store.ledger import SqlLedger
 from app.adapters.store.pacing import SqlPacing
@@ -163,6 +166,8 @@ class Service:
     database: sa.Engine
     drain: Drain
     brakes: BrakeWatch
+    standstill: Standstill | None
+    """None: somebody else turns the clock."""
     interval_seconds: int
     is_adaptive: bool
     """Whether limits follow what agents use."""
@@ -172,6 +177,8 @@ class Service:
 
     async def start(self) -> None:
         """Recover what was interrupted, begin to take work, reconcile at once."""
+        if self.standstill is not None:
+            self.standstill.watch()
         notes = CutOffNotes(self.settings.data_dir)
         for worker, at in notes.left().items():
             await self.store.note_cut_off(worker, at)
@@ -204,6 +211,8 @@ class Service:
         await self.engine.stop(DRAIN_SECONDS)
         await asyncio.to_thread(self.writer.close)
         self.database.dispose()
+        if self.standstill is not None:
+            self.standstill.end()
         log.info("stopped", extra={"worker": self.engine.worker})
 
     async def _reconcile(self) -> None:
@@ -265,10 +274,15 @@ def build(
     processes = adapters.processes or ProcessGroups()
     machine = _machine(processes, operator.sandbox, settings, adapters)
     count_limit_events()
-    drain = Drain()
-    database = (adapters.database or make_engine)(settings.database_url.get_secret_value())
+    drain, standstill = Drain(), Standstill()
+    clock = adapters.clock or SystemClock(standstill.monotonic)
+    name = worker_name(new_name())
+    make_database = adapters.database or partial(make_engine, application=application_name(name))
+    database = make_database(settings.database_url.get_secret_value())
     queues = {**AT_ONCE, **({WorkKind.SEGMENT: operator.worker_agents} if runs_agents else {})}
-    make = adapters.engine or partial(_durable_engine, settings, drain)
+    make = adapters.engine or partial(
+        _durable_engine, _Membership(settings, operator, drain, standstill, name)
+    )
     try:
         engine = make(database, queues)
         migrate(database)
@@ -290,6 +304,7 @@ def build(
         exclusive=NamedLocks(database),
         machine=machine,
         providers=asked.providers,
+        clock=clock,
     )
     secrets = [each.get_secret_value().encode() for each in settings.webhook_secrets]
     brakes = BrakeWatch(store, engine, world.clock)
@@ -308,6 +323,7 @@ def build(
         database=database,
         drain=drain,
         brakes=brakes,
+        standstill=None if adapters.clock else standstill,
         interval_seconds=operator.reconciliation_interval_seconds,
         is_adaptive=operator.adaptive != "off",
         clock=world.clock,
@@ -400,23 +416,37 @@ def key_problems(keys: Sequence[SecretStr]) -> list[str]:
     return []
 
 
+@dataclass(frozen=True, slots=True)
+class _Membership:
+    """How this process becomes a worker of its database."""
+
+    settings: Settings
+    operator: OperatorConfig
+    drain: Drain
+    standstill: Standstill
+    worker: str
+
+    def __call__(self, database: sa.Engine) -> Membership:
+        if database.dialect.name != "postgresql":
+            file = Path(database.url.database or "")
+            return SingleProcess(self.settings.data_dir, file, self.worker)
+        return ClusterMembership(
+            database.url.set(drivername="postgresql").render_as_string(hide_password=False),
+            self.worker,
+            self.operator.worker_timeout_seconds,
+            lambda: self.standstill.seconds,
+            self._before_the_end,
+        )
+
+    def _before_the_end(self, worker: str) -> None:
+        self.drain.request()
+        CutOffNotes(self.settings.data_dir).leave(worker)
+
+
 def _durable_engine(
-    settings: Settings, drain: Drain, database: sa.Engine, queues: Mapping[WorkKind, int]
+    membership: _Membership, database: sa.Engine, queues: Mapping[WorkKind, int]
 ) -> DurableEngine:
-    return DurableEngine(database, _membership(settings, database, drain), queues)
-
-
-def _membership(settings: Settings, database: sa.Engine, drain: Drain) -> Membership:
-    if database.dialect.name != "postgresql":
-        return SingleProcess(settings.data_dir, Path(database.url.database or ""), new_name())
-    dsn = database.url.set(drivername="postgresql").render_as_string(hide_password=False)
-    notes = CutOffNotes(settings.data_dir)
-
-    def before_the_end(worker: str) -> None:
-        drain.request()
-        notes.leave(worker)
-
-    return ClusterMembership(dsn, new_name(), before_the_end)
+    return DurableEngine(database, membership(database), queues)
 
 
 class Machine(NamedTuple):
@@ -450,9 +480,9 @@ def _world(
     exclusive: NamedLocks,
     machine: Machine,
     providers: Providers,
+    clock: Clock,
 ) -> World:
     assert settings.github_app_id is not None
-    clock = adapters.clock or SystemClock()
     github = GitHubApp(
         settings.github_app_id,
         settings.github_private_keys,
@@ -503,7 +533,11 @@ def _world(
             alerts=operator.alerts,
             adaptive=operator.adaptive,
             min_free_mib=operator.min_free_mib,
-            artifact_mib_per_agent=operator.artifact_mib_per_agent,
+            artifact_mib_per_agent=(
+                operator.artifact_mib_per_agent
+                if settings.artifacts is None
+                else max(operator.artifact_mib_per_agent, MOST_MIB_IN_FILES)
+            ),
         ),
         default_model=settings.model,
         worker=engine.worker,

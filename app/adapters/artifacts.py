@@ -21,6 +21,8 @@ from app.ports import Artifact, ArtifactKind, Artifacts, StoreUnavailable
 
 SECONDS: Final = 60.0
 """For one request and its repeats."""
+MOST_MIB_IN_FILES: Final = 256
+"""Of an agent, compressed. A process holds them in its memory for a moment."""
 _S3: Final = {
     "config_kwargs": {
         "connect_timeout": 5,

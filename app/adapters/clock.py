@@ -3,19 +3,24 @@
 import asyncio
 import secrets
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 
 class SystemClock:
     """Implements `ports.Clock` by the clock of this machine."""
 
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        """`monotonic`: seconds since some instant in which agents may have worked."""
+        self._monotonic = monotonic
+
     def now(self) -> datetime:
         """This instant, aware, in UTC."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds since some instant."""
-        return time.monotonic()
+        """Seconds since some instant, without those in which this process stood still."""
+        return self._monotonic()
 
     async def sleep(self, seconds: float) -> None:
         """Wait for so long."""

@@ -60,6 +60,8 @@ class OperatorConfig:
     max_starts_per_pass: int = 10
     worker_agents: int = 4
     """Agents that one worker runs at once."""
+    worker_timeout_seconds: int = 60
+    """After which others take over from a worker that was not heard of."""
     min_free_mib: int = 1_024
     """Of the disk with the data directory; below it no agent begins to work."""
     artifact_mib_per_agent: int = 16
@@ -148,6 +150,7 @@ def _operator_config(read_file: OperatorFile, file: str, document: Document) -> 
         reconciliation_interval_seconds=read_file.reconciliation_interval,
         max_starts_per_pass=read_file.max_starts_per_pass,
         worker_agents=read_file.workers.agents,
+        worker_timeout_seconds=read_file.worker_timeout,
         min_free_mib=read_file.min_free_mib,
         artifact_mib_per_agent=read_file.artifact_mib_per_agent,
         sandbox=_sandbox_rules(read_file.sandbox),

@@ -273,6 +273,8 @@ class OperatorFile(Strict):
     max_starts_per_pass: int = Field(default=10, ge=1, le=1_000)
     """Agents that one comparison starts of which no webhook told; the rest wait for the next."""
     workers: Workers = Workers()
+    worker_timeout: int = Field(default=60, ge=20, le=3_600)
+    """Seconds after which others take over from a worker that was not heard of (PostgreSQL)."""
     min_free_mib: int = Field(default=1_024, ge=0, le=1_048_576)
     """MiB of disk below which no agent begins to work; 0: that is not looked at."""
     artifact_mib_per_agent: int = Field(default=16, ge=1, le=1_024)

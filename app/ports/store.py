@@ -42,8 +42,8 @@ class Queue(Protocol):
 class Engine(Queue, Protocol):
     """Runs work at least once, across crashes."""
 
-    async def is_alive(self, worker: str) -> bool:
-        """Whether the process that goes by this name still runs."""
+    async def is_at_work(self, worker: str) -> bool:
+        """Whether the process that goes by this name lives, and does not stand still."""
         ...
 
     async def is_pending(self, work_id: str) -> bool:

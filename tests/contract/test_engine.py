@@ -99,8 +99,8 @@ def test_what_a_process_did_not_end_the_next_one_does(bench: Bench) -> None:
     before = bench.engine.worker
     bench.crash()
     bench.until(lambda: {"cut off", "waits for its time"} <= {*bench.desk.ended})
-    assert bench.run(bench.engine.is_alive(bench.engine.worker))
-    assert not bench.run(bench.engine.is_alive(before))
+    assert bench.run(bench.engine.is_at_work(bench.engine.worker))
+    assert not bench.run(bench.engine.is_at_work(before))
 
 
 def test_finished_work_is_forgotten_and_no_other(bench: Bench) -> None:

@@ -37,6 +37,8 @@ FEW_KILLS = 4
 WORKERS = 2
 """Agents that one process runs at once; a campaign has more than ten times as many."""
 RECONCILIATION_SECONDS = 2
+WORKER_TIMEOUT = 20
+"""Seconds: the least that an operator can say."""
 REST_SECONDS = 750.0
 """An agent under which workers died again and again waits for up to ten minutes."""
 MOST_WAIT_FOR_A_MOMENT = 4.0
@@ -349,6 +351,7 @@ def _environment(
     operator = directory / "operator.yaml"
     operator.write_text(
         f"reconciliation_interval: {RECONCILIATION_SECONDS}\nworkers: {{agents: {WORKERS}}}\n"
+        f"worker_timeout: {WORKER_TIMEOUT}\n"
         "sandbox: {mode: off}\n"
     )
     return {

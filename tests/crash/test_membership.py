@@ -12,10 +12,10 @@ import pytest
 
 from app.adapters.engine.membership import EXIT_FENCED
 from app.core.agents.agent import Agent, AgentId
-from app.core.agents.events import ToolEnded, Waits
+from app.core.agents.events import Failed, ToolEnded, Tripped, Waits
 from app.core.agents.lifecycle import State
 from tests.contract.store_support import own_postgresql_database
-from tests.crash.campaign import WORKERS, Campaign, campaign
+from tests.crash.campaign import WORKER_TIMEOUT, WORKERS, Campaign, campaign
 from tests.crash.cluster import Member
 from tests.crash.findings import forgotten, has_file, logs
 from tests.support import processes
@@ -131,6 +131,43 @@ def test_a_process_that_lost_its_membership_ends_itself_and_another_takes_over(
         with psycopg.connect(url) as connection:
             cut_off = connection.execute("SELECT worker FROM sq_cut_off").fetchall()
         assert cut_off == [(agent.worker,)]
+
+
+def test_a_worker_that_stands_still_is_taken_over_and_gives_up_what_it_held(
+    tmp_path: Path,
+) -> None:
+    """It keeps its lock all the while, and finds itself late when it goes on."""
+    with own_postgresql_database() as url, shift(tmp_path, url) as team:
+        team.open(WORKERS)
+        agents = team.until_waiting(WORKERS)
+        frozen = next(each for each in team.here.members if f"-{each.pid}-" in _worker(agents[0]))
+        its = [agent.id for agent in agents if f"-{frozen.pid}-" in _worker(agent)]
+        os.kill(frozen.pid, signal.SIGSTOP)
+        [other] = [each for each in team.here.members if each is not frozen]
+
+        def is_taken_over() -> bool:
+            now = [agent for agent in team.agents() if agent.id in its]
+            return all(f"-{frozen.pid}-" not in _worker(agent) for agent in now)
+
+        until(is_taken_over, "all its agents are elsewhere", within_seconds=WORKER_TIMEOUT + 30)
+        assert "was not heard of for" in other.log.read_text()
+        before = logs(team.here.world)
+        os.kill(frozen.pid, signal.SIGCONT)
+        assert frozen.ended() == EXIT_FENCED
+        assert "and others have taken what this process held" in frozen.log.read_text()
+        team.go()
+        team.until_handed_over(WORKERS)
+        assert not list(forgotten(before, logs(team.here.world)))
+        for agent in team.agents():
+            log = team.here.world.registry.log(agent.id)
+            assert not any(isinstance(event, Tripped | Failed) for event in log)
+        frozen.start()
+        frozen.until_ready()
+
+
+def _worker(agent: Agent) -> str:
+    assert agent.worker is not None
+    return agent.worker
 
 
 def _cut_membership(url: str, worker: str) -> None:

@@ -3,16 +3,22 @@
 Issue, "What happens at a limit" and "Limits". The stories of each `on_limit` are in `test_holds`.
 """
 
+import os
+import signal
+import time
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
 from app.core.agents.agent import Agent
+from app.core.agents.counters import fold
 from app.core.agents.events import (
     AgentEvent,
+    ClockSet,
     Passed,
     Raised,
     SegmentStarted,
@@ -24,7 +30,7 @@ from app.core.agents.lifecycle import State
 from app.core.agents.stops import Layer
 from tests.support.people import Task, repository
 from tests.support.squad import Squad, json_text, squad
-from tests.support.steps import completes, runs, thinks
+from tests.support.steps import completes, runs, thinks, waits_for
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.full
@@ -41,8 +47,11 @@ ROLES: dict[str, dict[str, Any]] = {
     "warned": {"max_tool_calls": 5, "on_limit": "warn"},
     "builder": {"max_idle_duration": 8, "setup": ["sleep 10"]},
     "hung": {"max_idle_duration": 3, "summary_wait": 1},
+    "waiting": {"max_idle_duration": 12, "max_active_duration": 25, "summary_wait": 1},
 }
 DONE = completes("Nothing to do.")
+STANDS_STILL = 40.0
+"""Seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -148,3 +157,24 @@ def test_a_session_that_is_silent_for_longer_is_stopped(team: Squad) -> None:
     assert trip is not None and trip.observed is not None
     assert (trip.limit, trip.maximum, trip.layer) == ("max_idle_duration", 3, Layer.TIMER)
     assert trip.observed >= 3
+
+
+def test_time_in_which_the_process_stood_still_is_no_time(team: Squad, tmp_path: Path) -> None:
+    """More of it than both limits together, in which its agent could do nothing."""
+    task = team.give("waiting", "Wait", waits_for(tmp_path / "go"), DONE)
+
+    def log() -> Sequence[AgentEvent]:
+        agent = team.agents(task)[-1:]
+        return team.registry.log(agent[0].id) if agent else ()
+
+    until(lambda: any(isinstance(event, ToolAsked) for event in log()), "it waits in a shell")
+    os.kill(team.service.pid, signal.SIGSTOP)
+    time.sleep(STANDS_STILL)  # for nobody: it is what the test is about
+    os.kill(team.service.pid, signal.SIGCONT)
+    until(lambda: any(isinstance(event, ClockSet) for event in log()), "it is noted")
+    (tmp_path / "go").touch()
+    agent = team.until(task, State.COMPLETED)
+    counters = fold(team.registry.log(agent.id))
+    assert agent.trip is None
+    assert counters.active.total_seconds() < STANDS_STILL
+    assert any("this process stood still for" in line["message"] for line in team.service.lines())

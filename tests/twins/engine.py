@@ -99,7 +99,7 @@ class TwinEngine:
 
         await asyncio.to_thread(commit)
 
-    async def is_alive(self, worker: str) -> bool:
+    async def is_at_work(self, worker: str) -> bool:
         return worker == self._name
 
     async def is_pending(self, work_id: str) -> bool:

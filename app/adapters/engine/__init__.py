@@ -2,11 +2,13 @@
 
 from app.adapters.engine.cut_off import CutOffNotes
 from app.adapters.engine.durable import DurableEngine
+from app.adapters.engine.heartbeats import application_name
 from app.adapters.engine.membership import (
     AlreadyRunning,
     ClusterMembership,
     Membership,
     SingleProcess,
+    worker_name,
 )
 from app.adapters.engine.running import RunningEngine
 
@@ -18,4 +20,6 @@ __all__ = [
     "Membership",
     "RunningEngine",
     "SingleProcess",
+    "application_name",
+    "worker_name",
 ]

@@ -154,9 +154,9 @@ class DurableEngine:
 
         await asyncio.to_thread(commit)
 
-    async def is_alive(self, worker: str) -> bool:
-        """Whether the process that goes by this name still runs."""
-        return await asyncio.to_thread(self._membership.is_alive, worker)
+    async def is_at_work(self, worker: str) -> bool:
+        """Whether the process that goes by this name lives, and was heard of lately."""
+        return await asyncio.to_thread(self._membership.is_at_work, worker)
 
     async def is_pending(self, work_id: str) -> bool:
         """Whether the work is queued or running, so that it will end without our help."""
@@ -189,6 +189,7 @@ class DurableEngine:
         await asyncio.to_thread(self._sweep)
 
     def _sweep(self) -> None:
+        self._membership.evict_late()
         for worker in self.workers_with_pending_work() - {self._membership.executor_id}:
             self._membership.take_over(worker)
         self._queue_missed_again()

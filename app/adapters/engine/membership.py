@@ -10,18 +10,28 @@ import logging
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NoReturn, Protocol
 
 import psycopg
 
+from app.adapters.engine import heartbeats
+
 FENCE_SECONDS: Final = 0.5
 EXIT_FENCED: Final = 70
-_LOCK: Final = "hashtextextended(%s, 77)"
+MOST_STATEMENT_SECONDS: Final = 10
+"""Less than a beat may be late; a fence must not wait for what blocks it."""
 
 log = logging.getLogger("squadron.engine")
+
+
+def worker_name(unique: str) -> str:
+    """Of a process of this machine."""
+    return f"{socket.gethostname()}-{os.getpid()}-{unique}"
 
 
 class AlreadyRunning(Exception):
@@ -40,7 +50,13 @@ class Membership(Protocol):
         """From now on this process counts as a worker; `take_over` gets a dead one's name."""
         ...
 
-    def is_alive(self, worker: str) -> bool: ...
+    def is_at_work(self, worker: str) -> bool:
+        """Whether the worker lives, and was heard of lately: time passes for its agents."""
+        ...
+
+    def evict_late(self) -> None:
+        """Whoever was not heard of for too long loses what it holds."""
+        ...
 
     def take_over(self, worker: str) -> None:
         """If `worker` is dead, call what `watch` was given, at most one process at a time."""
@@ -58,9 +74,9 @@ class SingleProcess:
 
     executor_id = "squadron"
 
-    def __init__(self, data_directory: Path, database: Path, unique: str) -> None:
+    def __init__(self, data_directory: Path, database: Path, worker: str) -> None:
         """Takes the locks. Raises `AlreadyRunning`."""
-        self.worker = f"{socket.gethostname()}-{os.getpid()}-{unique}"
+        self.worker = worker
         data_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         file_of_database = database.resolve()
         with ExitStack() as taken:
@@ -81,9 +97,12 @@ class SingleProcess:
     def watch(self, take_over: Callable[[str], None]) -> None:
         """Nobody else can work here, so there is nobody to take over from."""
 
-    def is_alive(self, worker: str) -> bool:
+    def is_at_work(self, worker: str) -> bool:
         """Only this process holds the lock, so every other name is dead."""
         return worker == self.worker
+
+    def evict_late(self) -> None:
+        """There is nobody else."""
 
     def take_over(self, worker: str) -> None:
         """The engine recovers this executor's own work at start."""
@@ -94,70 +113,120 @@ class SingleProcess:
 
 
 class ClusterMembership:
-    """PostgreSQL: each worker holds an advisory lock on a connection of its own."""
+    """PostgreSQL: each worker holds an advisory lock on a connection of its own, and is heard of
+    again and again (`heartbeats`)."""
 
-    def __init__(self, dsn: str, unique: str, before_the_end: Callable[[str], None]) -> None:
-        """`before_the_end` is called from a thread, with this worker's name, just before a fenced
-        process ends itself."""
-        self.worker = f"{socket.gethostname()}-{os.getpid()}-{unique}"
-        self.executor_id = self.worker
+    def __init__(
+        self,
+        dsn: str,
+        worker: str,
+        timeout_seconds: float,
+        stood_seconds: Callable[[], float],
+        before_the_end: Callable[[str], None],
+    ) -> None:
+        """`timeout_seconds`: after which others are taken over that were not heard of;
+        `stood_seconds`: for how long this process has stood still in all. `before_the_end` is
+        called from a thread, with this worker's name, just before a fenced process ends itself."""
+        self.worker = self.executor_id = worker
         self._dsn = dsn
+        self._timeout_seconds = timeout_seconds
+        self._stood_seconds = stood_seconds
         self._before_the_end = before_the_end
         self._left = threading.Event()
         self._take_over: Callable[[str], None] | None = None
-        self._member = _connect(dsn)
-        self._member.execute(f"SELECT pg_advisory_lock({_LOCK})", (self.worker,))
+        self._regular_since = self._beaten_at = time.monotonic()
+        """Since when this worker has beaten without a break, and when it did last."""
+        self._member = self._connect()
+        heartbeats.hold(self._member, worker)
 
     def watch(self, take_over: Callable[[str], None]) -> None:
-        """Start the fence: this process ends as soon as its lock connection is gone."""
+        """Start the fence: this process ends as soon as its lock connection or its row is gone."""
         self._take_over = take_over
+        heartbeats.join(self._member, self.worker, version("squadron"))
+        self._regular_since = self._beaten_at = time.monotonic()
         threading.Thread(target=self._fence, name="squadron-fence", daemon=True).start()
 
-    def is_alive(self, worker: str) -> bool:
-        """Whether some connection holds the worker's lock."""
+    def is_at_work(self, worker: str) -> bool:
+        """Whether some connection holds the worker's lock, and its beats are regular."""
         if worker == self.worker:
             return True
-        with _connect(self._dsn) as other:
-            return not _try_lock(other, worker)
+        with self._connect() as other:
+            return not heartbeats.may_hold(other, worker) and heartbeats.is_fresh(other, worker)
+
+    def evict_late(self) -> None:
+        """Not by whoever was late itself: then it may have been the database that stood still, and
+        the others have had no time to be heard of."""
+        if time.monotonic() - self._regular_since < self._timeout_seconds:
+            return
+        with self._connect() as other:
+            late = heartbeats.evict(other, self._timeout_seconds)
+        for worker, seconds in late.items():
+            log.warning("%s was not heard of for %.0f s: others take its work", worker, seconds)
 
     def take_over(self, worker: str) -> None:
         """Call the engine with a dead worker's name, under that worker's lock."""
         assert self._take_over is not None
-        with _connect(self._dsn) as other:
-            if _try_lock(other, worker):
+        with self._connect() as other:
+            if heartbeats.may_hold(other, worker):
                 self._take_over(worker)
+                heartbeats.leave(other, worker)
 
     def leave(self) -> None:
         """Give up the lock; others may take over what was not finished."""
         self._left.set()
+        with suppress(psycopg.Error):  # then nobody has heard of it for long
+            heartbeats.leave(self._member, self.worker)
         self._member.close()
 
     def _fence(self) -> None:
+        stood = self._stood_seconds()
         while not self._left.wait(FENCE_SECONDS):
             try:
-                self._member.execute("SELECT 1")
+                stood, is_member = self._beats(stood)
             except psycopg.Error:
-                if self._left.is_set():
-                    return
-                log.critical("lost the membership lock; ending before another worker takes over")
-                try:
-                    self._before_the_end(self.worker)
-                finally:
-                    os._exit(EXIT_FENCED)
+                is_member = False
+            if self._left.is_set():
+                return
+            if not is_member:
+                self._end(self._stood_seconds() - stood)
+
+    def _beats(self, stood: float) -> tuple[float, bool]:
+        """For how long this process had stood still when it beat last, and whether it is still a
+        member. Raises `psycopg.Error`."""
+        since = time.monotonic() - self._beaten_at
+        if since < heartbeats.BEAT_SECONDS:
+            self._member.execute("SELECT 1")
+            return stood, True
+        now = self._stood_seconds()
+        is_member = heartbeats.beat(self._member, self.worker, stood_still=now > stood)
+        self._beaten_at = time.monotonic()
+        if since >= heartbeats.FRESH_SECONDS:
+            self._regular_since = self._beaten_at
+        return now, is_member
+
+    def _end(self, stood: float) -> NoReturn:
+        why = "lost the membership lock"
+        if stood > 0:
+            why = f"stood still for {stood:.0f} s, and others have taken what this process held"
+        log.critical("%s; ending before two do the same work", why)
+        try:
+            self._before_the_end(self.worker)
+        finally:
+            os._exit(EXIT_FENCED)
+
+    def _connect(self) -> heartbeats.Connection:
+        return _connect(self._dsn, heartbeats.application_name(self.worker))
 
 
-def _connect(dsn: str) -> psycopg.Connection[tuple[object, ...]]:
+def _connect(dsn: str, application_name: str) -> heartbeats.Connection:
     return psycopg.connect(
         dsn,
         autocommit=True,
+        application_name=application_name,
+        options=f"-c statement_timeout={MOST_STATEMENT_SECONDS}s",
         connect_timeout=5,
         tcp_user_timeout=10_000,  # milliseconds: the fence must not wait on a network that is gone
         keepalives_idle=5,
         keepalives_interval=2,
         keepalives_count=3,
     )
-
-
-def _try_lock(connection: psycopg.Connection[tuple[object, ...]], worker: str) -> bool:
-    row = connection.execute(f"SELECT pg_try_advisory_lock({_LOCK})", (worker,)).fetchone()
-    return bool(row and row[0])

@@ -31,15 +31,16 @@ _MIGRATION_LOCK: Final = 0x5371_7561_6472_6F6E
 """Ours among PostgreSQL's advisory locks."""
 
 
-def make_engine(url: str) -> sa.Engine:
+def make_engine(url: str, application: str = "squadron") -> sa.Engine:
     """An engine for `sqlite:///path` or `postgresql://…`, with durable commits and bounds.
+    `application`: what PostgreSQL calls its connections.
 
     Raises `sqlalchemy.exc.ArgumentError` for a text that is no database URL.
     """
     parsed = sa.make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
-    return _postgresql(parsed.set(drivername="postgresql+psycopg"))
+    return _postgresql(parsed.set(drivername="postgresql+psycopg"), application)
 
 
 def migrate(engine: sa.Engine, revision: str = "head") -> None:
@@ -118,7 +119,7 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     return engine
 
 
-def _postgresql(url: sa.URL) -> sa.Engine:
+def _postgresql(url: sa.URL, application: str) -> sa.Engine:
     bounds = {
         "statement_timeout": MOST_STATEMENT_SECONDS,
         "idle_in_transaction_session_timeout": MOST_IDLE_IN_TRANSACTION_SECONDS,
@@ -131,6 +132,7 @@ def _postgresql(url: sa.URL) -> sa.Engine:
         pool_pre_ping=True,
         connect_args={
             "connect_timeout": 10,
+            "application_name": application,
             "options": " ".join(f"-c {name}={most}s" for name, most in bounds.items()),
             "keepalives_idle": 5,
             "keepalives_interval": 2,

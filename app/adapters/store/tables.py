@@ -571,6 +571,18 @@ class ArtifactRow(SQLModel, table=True):
     model_calls: int
 
 
+class WorkerRow(SQLModel, table=True):
+    """A worker on PostgreSQL, from its start to its end: the engine writes and reads it there."""
+
+    __tablename__ = "sq_workers"
+
+    name: str = Field(primary_key=True, sa_type=sa.Text)
+    version: str = Field(sa_type=sa.Text)
+    started_at: datetime = Field(sa_type=Instant)
+    beat_at: datetime = Field(sa_type=Instant)
+    settled_at: datetime = Field(sa_type=Instant)
+
+
 METADATA = SQLModel.metadata
 
 

@@ -236,7 +236,7 @@ def late(agent: Agent, seen: Seen) -> Answered:
         if seen.facts.life is UNKNOWN:
             return Need(Fact.LIFE)
         if not seen.facts.life.has_worker:
-            return Stays("no time passes for it while its worker is gone")
+            return Stays("no time passes for it while its worker is gone, or stands still")
         if not seen.is_steady:
             return Stays("the clock was set just now; its worker notes that first")
     elif not seen.facts.is_current:

@@ -74,7 +74,7 @@ class Inquiry:
                 work, worker = RunSegment(agent.id, agent.segment), agent.worker
                 life = LifeSeen(
                     await self._world.engine.is_pending(work.id),
-                    worker is not None and await self._world.engine.is_alive(worker),
+                    worker is not None and await self._world.engine.is_at_work(worker),
                 )
                 return replace(facts, life=life)
             case _:
