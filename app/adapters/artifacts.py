@@ -40,7 +40,7 @@ log = logging.getLogger("squadron.artifacts")
 def artifacts_at(address: str | None, rows: Artifacts, new_name: Callable[[], str]) -> Artifacts:
     """In the directory or the bucket that the address names (`/path`, `s3://bucket/path`); None:
     in the rows themselves. Raises `ValueError` if the library for such addresses is missing."""
-    return rows if address is None else FileArtifacts(Files(address), rows, new_name)
+    return rows if address is None else FileArtifacts(SharedFiles(address), rows, new_name)
 
 
 def artifact_problems(address: str | None) -> list[str]:
@@ -48,13 +48,13 @@ def artifact_problems(address: str | None) -> list[str]:
     if address is None:
         return []
     try:
-        Files(address)
+        SharedFiles(address)
     except ValueError as error:
         return [f"SQUADRON_ARTIFACTS: {error}"]
     return []
 
 
-class Files:
+class SharedFiles:
     """Files below an address. All methods raise `StoreUnavailable`."""
 
     def __init__(self, address: str) -> None:
@@ -116,7 +116,7 @@ class Files:
 class FileArtifacts:
     """Implements `ports.Artifacts`: rows of the database, which name files."""
 
-    def __init__(self, files: Files, rows: Artifacts, new_name: Callable[[], str]) -> None:
+    def __init__(self, files: SharedFiles, rows: Artifacts, new_name: Callable[[], str]) -> None:
         self._files = files
         self._rows = rows
         self._new_name = new_name
@@ -148,20 +148,23 @@ class FileArtifacts:
         named = None if before is None else _named(before)
         stale = file if not is_kept else named[1] if named else ""
         if stale:
-            await self._delete(stale)
+            await self._is_deleted(stale)
         return is_kept
 
     async def forget_artifacts(self, agent: AgentId) -> None:
-        """Keep nothing of it any longer."""
-        await self._rows.forget_artifacts(agent)
-        await self._delete(_directory(agent))
+        """Keep nothing of it any longer. Who has no rows is asked for nowhere else: this is called
+        for every agent that has ended long ago, each day."""
+        rows = [await self._rows.artifact(agent, kind) for kind in ArtifactKind]
+        if any(rows) and await self._is_deleted(_directory(agent)):
+            await self._rows.forget_artifacts(agent)
 
-    async def _delete(self, file: str) -> None:
-        """Nothing depends on whether it is gone."""
+    async def _is_deleted(self, file: str) -> bool:
         try:
             await self._files.delete(file)
         except StoreUnavailable as away:
             log.warning("a kept file is not deleted: %s", away)
+            return False
+        return True
 
 
 def _named(row: Artifact) -> tuple[str, str] | None:

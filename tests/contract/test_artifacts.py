@@ -10,7 +10,7 @@ import pytest
 from fsspec.registry import _registry
 from moto.server import ThreadedMotoServer
 
-from app.adapters.artifacts import FileArtifacts, Files, artifact_problems, artifacts_at
+from app.adapters.artifacts import FileArtifacts, SharedFiles, artifact_problems, artifacts_at
 from app.adapters.clock import new_name
 from app.ports import Artifact, ArtifactKind, Artifacts, StoreUnavailable
 from tests.contract.store_support import World, later
@@ -127,7 +127,7 @@ async def test_what_the_database_kept_before_counts_on(address: str, world: Worl
 async def test_whether_it_can_be_used_is_tried(
     address: str, files_in: Callable[[], list[str]]
 ) -> None:
-    await Files(address).trial("trial")
+    await SharedFiles(address).trial("trial")
     assert files_in() == []
 
 
@@ -139,6 +139,21 @@ async def test_a_server_that_is_away_is_said(world: World, monkeypatch: pytest.M
     with pytest.raises(StoreUnavailable, match=r"^s3://squadron-artifacts/agents: .*127\.0\.0\.1"):
         await artifacts.keep_artifact(agent, SAID, Artifact(b"said", 2))
     assert await world.store.artifact(agent.id, SAID) is None
+
+
+async def test_what_cannot_be_deleted_now_is_deleted_later(world: World, tmp_path: Path) -> None:
+    kept, away = tmp_path / "kept", tmp_path / "away"
+    agent, artifacts = await world.an_active(1), kept_at(str(kept), world)
+    assert await artifacts.keep_artifact(agent, SAID, Artifact(b"said", 2))
+    kept.rename(away)
+    kept.touch()
+    await artifacts.forget_artifacts(agent.id)
+    kept.unlink()
+    away.rename(kept)
+    assert await artifacts.artifact(agent.id, SAID) == Artifact(b"said", 2)
+    await artifacts.forget_artifacts(agent.id)
+    assert await artifacts.artifact(agent.id, SAID) is None
+    assert not [each for each in kept.rglob("*") if each.is_file()]
 
 
 async def test_a_directory_that_cannot_be_written_is_said(world: World, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Workers on PostgreSQL that are heard of, or are not."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 
 import psycopg
 import pytest
@@ -138,32 +138,56 @@ def test_who_leaves_is_not_waited_for(connect: Connect) -> None:
     assert heartbeats.evict(here, 0) == {}
 
 
+@contextmanager
+def watching(url: str, timeout_seconds: float) -> Iterator[tuple[ClusterMembership, list[str]]]:
+    """A worker with its fence, and whom it has taken over."""
+    taken: list[str] = []
+    member = ClusterMembership(url, HERE, timeout_seconds, lambda: 0.0, lambda _: None)
+    member.watch(taken.append)
+    try:
+        yield member, taken
+    finally:
+        member.leave()
+
+
+def test_nothing_stays_of_who_has_died(url: str, connect: Connect) -> None:
+    there = connect(THERE)
+    heartbeats.hold(there, THERE)
+    heartbeats.join(there, THERE, "1")
+    with watching(url, TIMEOUT) as (member, taken):
+        member.take_over(THERE)
+        assert taken == [], "it lives"
+        there.close()
+
+        def taken_over() -> list[str]:
+            member.take_over(THERE)
+            return taken
+
+        until(taken_over, "its lock is free")
+        assert workers(connect(HERE)) == [HERE]
+    assert workers(connect(HERE)) == []
+
+
 def test_who_was_late_itself_evicts_nobody(url: str, connect: Connect) -> None:
     """Where the database stood still, everybody is late, and nobody is to blame."""
     there = connect(THERE)
-    ended: list[str] = []
-    member = ClusterMembership(url, HERE, 1.0, lambda: 0.0, ended.append)
-    taken: list[str] = []
-    member.watch(taken.append)
-    heartbeats.hold(there, THERE)
-    heartbeats.join(there, THERE, "1")
-    silent_for(there, THERE, TIMEOUT)
-    member.evict_late()
-    assert THERE in workers(there), "it has not watched for long enough"
-    assert not member.is_at_work(THERE)
-
-    def evicted() -> bool:
+    with watching(url, 1.0) as (member, taken):
+        heartbeats.hold(there, THERE)
+        heartbeats.join(there, THERE, "1")
+        silent_for(there, THERE, TIMEOUT)
         member.evict_late()
-        return is_cut(there)
+        assert THERE in workers(connect(HERE)), "it has not watched for long enough"
+        assert not member.is_at_work(THERE)
 
-    until(evicted, "it has watched for a second")
+        def evicted() -> bool:
+            member.evict_late()
+            return is_cut(there)
 
-    def taken_over() -> list[str]:
-        member.take_over(THERE)
-        return taken
+        until(evicted, "it has watched for a second")
 
-    assert until(taken_over, "its work is taken over") == [THERE]
-    assert member.is_at_work(HERE)
-    member.leave()
-    assert workers(connect(HERE)) == []
-    assert ended == []
+        def taken_over() -> list[str]:
+            member.take_over(THERE)
+            return taken
+
+        assert until(taken_over, "its work is taken over") == [THERE]
+        assert member.is_at_work(HERE)

@@ -1,6 +1,7 @@
 """An agent begins on one machine and goes on on another; they share nothing but the database."""
 
 from base64 import b64decode
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,29 @@ def test_while_what_was_kept_cannot_be_had_an_agent_waits(tmp_path: Path) -> Non
         assert squad.states(task) == [AT_REVIEW]
         assert lost(squad, task) == []
         assert len(squad.calls(task)) == 1, "it asks once"
+
+
+def test_what_was_kept_is_deleted_a_month_after_the_end(tmp_path: Path) -> None:
+    with story(PLACES, settings={"SQUADRON_ARTIFACTS": str(tmp_path)}) as squad:
+
+        def kept() -> list[str]:
+            return [file.name for file in tmp_path.rglob("*") if file.is_file()]
+
+        def days_later(days: int) -> None:
+            squad.kill()
+            squad.clock.turn(timedelta(days=days))
+            squad.start()
+            squad.settle()
+
+        task = squad.give("fixer", "Paint it", *ASKS_FIRST, *FIXES)
+        answers(squad, task, "Blue.")
+        squad.merge(task)
+        squad.settle()
+        assert squad.agent(task).is_final
+        days_later(29)
+        assert kept() != []
+        days_later(2)
+        assert kept() == []
 
 
 def test_back_on_the_first_machine_nothing_of_the_first_day_counts() -> None:

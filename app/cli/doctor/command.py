@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.adapters.artifacts import Files
+from app.adapters.artifacts import SharedFiles
 from app.adapters.clock import new_name
 from app.adapters.disk import free_mib
 from app.adapters.processes import ProcessGroups
@@ -186,7 +186,7 @@ def _database(settings: Settings) -> Check:
 def _artifacts(address: str) -> Iterator[Check]:
     name = "artifacts"
     try:
-        asyncio.run(Files(address).trial(f"trial-{new_name()}"))
+        asyncio.run(SharedFiles(address).trial(f"trial-{new_name()}"))
     except (StoreUnavailable, ValueError) as error:
         yield Check(name, False, str(error), f"look at {PREFIX}ARTIFACTS")
         return

@@ -69,7 +69,7 @@ class LifeSeen:
     is_pending: bool
     """Whether its work is queued or running, so that it will end without our help."""
     has_worker: bool
-    """Whether the process that runs it is there."""
+    """Whether the process that runs it is there, and does not stand still."""
 
 
 @dataclass(frozen=True, slots=True)
