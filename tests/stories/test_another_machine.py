@@ -204,6 +204,20 @@ def test_what_could_not_be_pushed_is_pushed_by_another_machine() -> None:
         assert lost(squad, task) == []
 
 
+def test_work_can_be_had_where_the_conversation_cannot() -> None:
+    with story(PLACES) as squad:
+        squad.workspace.keeps_nothing = "The requested URL returned error: 503"
+        squad.workspace.packs_no_conversation = "No space left on device"
+        task = squad.give("fixer", "Paint it", *ASKS_FIRST, *FIXES)
+        squad.workspace.keeps_nothing = ""
+        squad.moves_to("another")
+        answers(squad, task, "Blue.")
+        assert squad.states(task) == [ASKING], "it begins its script anew"
+        assert lost(squad, task) == [(Lost.CONVERSATION,)]
+        assert files(squad, task)["first"] == "1\n", "pushed from the other machine"
+        assert "died" not in squad.comments(task)[0]
+
+
 def test_who_ends_asleep_needs_no_files() -> None:
     with story(PLACES) as squad:
         task = squad.give("sleeper", "Paint it", *ASKS_FIRST)

@@ -137,6 +137,8 @@ class TwinWorkspace:
         """Why GitHub's git does not answer; empty: it does."""
         self.keeps_nothing = ""
         """Why it does not answer when work is pushed; empty: it does."""
+        self.packs_no_conversation = ""
+        """Why no conversation can be packed to be kept; empty: each can."""
         self.checks_out_nothing = ""
         """Why nothing can be checked out apart; empty: it can."""
         self.refused = ""
@@ -338,6 +340,8 @@ class TwinWorkspace:
 
     async def packed_session(self, agent: str, most_bytes: int) -> bytes | None:
         self._asked(f"packed_session {agent}")
+        if self.packs_no_conversation:
+            raise WorkspaceFailed(self.packs_no_conversation)
         session = agent_directory(self._data, agent) / "session"
         return packed(session, (), most_bytes) if session.exists() else None
 

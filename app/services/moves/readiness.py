@@ -28,6 +28,7 @@ def readiness(world: World, agent: Agent) -> Readiness | None:
 def note_readiness(world: World, agent: Agent, now: Readiness) -> None:
     """Remember it for the next process."""
     file = _file(world, agent)
+    file.parent.mkdir(parents=True, exist_ok=True)
     new = file.with_suffix(".new")
     new.write_text(now)
     new.replace(file)
