@@ -105,6 +105,8 @@ from app.services.views import REFUSED_SHOWN_FOR
 from app.services.wiring import wired
 from app.services.world import PlanReading, World
 
+EXIT_GIVEN_UP: Final = 70
+"""Of a process that has lost its database, or was taken for dead, and cannot come back."""
 SWEEP_EVERY: Final = timedelta(seconds=5)
 FINISHED_WORK_KEPT_FOR: Final = timedelta(days=7)
 """Bodies of deliveries and records of work. Delivery ids stay, so that a redelivery is known."""
@@ -122,6 +124,10 @@ log = logging.getLogger("squadron.service")
 
 class CannotServe(Exception):
     """What is missing or wrong before the service can start; one problem a line."""
+
+
+class DatabaseAway(CannotServe):
+    """All is there but the database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,9 +260,11 @@ def build(
     address: str | None = None,
     redact: Redactor | None = None,
     adapters: Adapters = Adapters(),
+    give_up: Callable[[], None] = lambda: os._exit(EXIT_GIVEN_UP),
 ) -> Service:
     """Join everything; `address` is where the web side will be reached, `redact` learns the secrets
-    of this installation. Raises `CannotServe` or `AlreadyRunning`."""
+    of this installation; `give_up` ends all that this process does, at once, since it is no worker
+    of its database any more. Raises `CannotServe` or `AlreadyRunning`."""
     redact = redact or Redactor()
     redact.learn(settings.secret_values)
     problems = list(settings.problems_for_serving())
@@ -281,13 +289,15 @@ def build(
     database = make_database(settings.database_url.get_secret_value())
     queues = {**AT_ONCE, **({WorkKind.SEGMENT: operator.worker_agents} if runs_agents else {})}
     make = adapters.engine or partial(
-        _durable_engine, _Membership(settings, operator, drain, standstill, name)
+        _durable_engine, _Membership(settings, operator, drain, standstill, name, give_up)
     )
     try:
         engine = make(database, queues)
         migrate(database)
     except (StoreUnavailable, psycopg.OperationalError) as error:
-        raise CannotServe(f"SQUADRON_DATABASE_URL: the database cannot be used: {error}") from error
+        raise DatabaseAway(
+            f"SQUADRON_DATABASE_URL: the database cannot be used: {error}"
+        ) from error
     writer = GroupWriter(database)
     store = SqlStore(database, writer, engine.enqueue_with)
     host = urlsplit(settings.github_api_url).hostname or ""
@@ -425,6 +435,7 @@ class _Membership:
     drain: Drain
     standstill: Standstill
     worker: str
+    give_up: Callable[[], None]
 
     def __call__(self, database: sa.Engine) -> Membership:
         if database.dialect.name != "postgresql":
@@ -435,12 +446,18 @@ class _Membership:
             self.worker,
             self.operator.worker_timeout_seconds,
             lambda: self.standstill.seconds,
-            self._before_the_end,
+            self._give_up,
         )
 
-    def _before_the_end(self, worker: str) -> None:
+    def _give_up(self, worker: str) -> None:
+        is_ending = self.drain.is_requested
         self.drain.request()
-        CutOffNotes(self.settings.data_dir).leave(worker)
+        try:
+            CutOffNotes(self.settings.data_dir).leave(worker)
+        finally:
+            if is_ending:
+                os._exit(EXIT_GIVEN_UP)
+            self.give_up()
 
 
 def _durable_engine(

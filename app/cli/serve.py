@@ -2,28 +2,23 @@
 
 import asyncio
 import gc
-import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, Final
 
 import typer
 import uvicorn
 
-from app.adapters.engine import AlreadyRunning
-from app.adapters.logs import log_to_stderr
-from app.adapters.secrecy import keep_to_itself
-from app.bootstrap import Adapters, CannotServe, Service, build
+from app.bootstrap import Adapters, Service
 from app.cli.failing import fail
-from app.cli.listening import CannotListen, address_of, taken
-from app.config.settings import SettingsError, load_settings
-from app.core.text.redact import Redactor
+from app.cli.lives import Life
 from app.web.application import BODY_BYTES, Application
 from app.web.connections import protocol
 from app.web.guests import Guests, bounds
 from app.web.memory import keep_large_blocks_apart
+from app.web.waiting import Waiting
 
 SERVER_FLAGS: Final[Mapping[str, Any]] = {
     "loop": "uvloop",
@@ -56,23 +51,32 @@ def serve(
 
 def serve_with(adapters: Adapters, host: str, port: int, *, runs_agents: bool = True) -> None:
     """Serve until a signal ends it; `adapters` take the place of parts of the world."""
-    keep_to_itself()
-    redact = Redactor()
-    log_to_stderr(redact)
+    life = Life(adapters, runs_agents=runs_agents)
     sys.setswitchinterval(GIVE_WAY_SECONDS)
     keep_large_blocks_apart()
-    try:
-        listeners = taken(host, port)
-    except CannotListen as error:
-        fail(str(error))
-    address = address_of(listeners[0])
-    service = _built(redact, adapters, runs_agents=runs_agents, address=address)
+    life.listen(host, port)
+
+    def failed(error: Exception) -> None:
+        life.fails(error)
+        server.should_exit = True
+
+    flags = {**SERVER_FLAGS, "http": protocol(Guests(bounds(), BODY_BYTES.get))}
+    server = uvicorn.Server(uvicorn.Config(_application(life, failed), **flags))
     gc.collect()
     gc.freeze()  # what was imported stays: looking through it again and again holds deliveries up
-    flags = {**SERVER_FLAGS, "http": protocol(Guests(bounds(), BODY_BYTES.get))}
-    server = uvicorn.Server(uvicorn.Config(Application(service), **flags))
     with suppress(KeyboardInterrupt):
-        server.run([*listeners])
+        server.run([*life.listeners])
+    life.end()
+
+
+def _application(life: Life, failed: Callable[[Exception], None]) -> Application | Waiting:
+    if life.is_first:
+        return Application(life.built())
+
+    async def made() -> Application:
+        return Application(await life.come_back())
+
+    return Waiting(made, failed)
 
 
 def worker() -> None:
@@ -82,19 +86,26 @@ def worker() -> None:
 
 def work_with(adapters: Adapters) -> None:
     """Work until a signal ends it; `adapters` take the place of parts of the world."""
-    keep_to_itself()
-    redact = Redactor()
-    log_to_stderr(redact)
-    service = _built(redact, adapters, runs_agents=True)
-    if service.database.dialect.name != "postgresql":
+    life = Life(adapters, runs_agents=True)
+    first = life.built() if life.is_first else None
+    if first is not None and first.database.dialect.name != "postgresql":
         fail("a further worker needs PostgreSQL: SQLite serves one process a data directory")
-    asyncio.run(_work(service))
+    try:
+        asyncio.run(_work(life, first))
+    except Exception as error:
+        if first is not None:
+            raise
+        life.fails(error)
+    life.end()
 
 
-async def _work(service: Service) -> None:
+async def _work(life: Life, first: Service | None) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    service = first or await _come_back(life, stop)
+    if service is None:
+        return
     await service.start()
     try:
         await stop.wait()
@@ -102,16 +113,13 @@ async def _work(service: Service) -> None:
         await service.stop()
 
 
-def _built(
-    redact: Redactor, adapters: Adapters, *, runs_agents: bool, address: str | None = None
-) -> Service:
-    try:
-        return build(
-            load_settings(os.environ),
-            runs_agents=runs_agents,
-            address=address,
-            redact=redact,
-            adapters=adapters,
-        )
-    except (SettingsError, CannotServe, AlreadyRunning, OSError) as error:
-        fail(str(error))
+async def _come_back(life: Life, stop: asyncio.Event) -> Service | None:
+    """None: it was told to stop before."""
+    coming = asyncio.create_task(life.come_back())
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait({coming, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if coming.done():
+        return coming.result()
+    coming.cancel()
+    return None

@@ -62,6 +62,8 @@ class OperatorConfig:
     """Agents that one worker runs at once."""
     worker_timeout_seconds: int = 60
     """After which others take over from a worker that was not heard of."""
+    database_wait_seconds: int = 600
+    """For which a process waits that has lost its database."""
     min_free_mib: int = 1_024
     """Of the disk with the data directory; below it no agent begins to work."""
     artifact_mib_per_agent: int = 16
@@ -151,6 +153,7 @@ def _operator_config(read_file: OperatorFile, file: str, document: Document) -> 
         max_starts_per_pass=read_file.max_starts_per_pass,
         worker_agents=read_file.workers.agents,
         worker_timeout_seconds=read_file.worker_timeout,
+        database_wait_seconds=read_file.database_wait,
         min_free_mib=read_file.min_free_mib,
         artifact_mib_per_agent=read_file.artifact_mib_per_agent,
         sandbox=_sandbox_rules(read_file.sandbox),

@@ -275,6 +275,9 @@ class OperatorFile(Strict):
     workers: Workers = Workers()
     worker_timeout: int = Field(default=60, ge=20, le=3_600)
     """Seconds after which others take over from a worker that was not heard of (PostgreSQL)."""
+    database_wait: int = Field(default=600, ge=1, le=86_400)
+    """Seconds for which a process that has lost its database waits for it (PostgreSQL); then it
+    ends."""
     min_free_mib: int = Field(default=1_024, ge=0, le=1_048_576)
     """MiB of disk below which no agent begins to work; 0: that is not looked at."""
     artifact_mib_per_agent: int = Field(default=16, ge=1, le=1_024)

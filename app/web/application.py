@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
 
 from fastapi import FastAPI, HTTPException, Request, Response
@@ -50,6 +50,10 @@ class Application:
     def __init__(self, service: Service) -> None:
         self._webhook = WebhookEndpoint(service.intake, service.dispatcher.notify)
         self._rest = rest(service)
+
+    def running(self) -> AbstractAsyncContextManager[object]:
+        """The service works, from its start to its end; as the lifespan of ASGI does it."""
+        return self._rest.router.lifespan_context(self._rest)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI entry."""

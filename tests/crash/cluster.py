@@ -31,7 +31,7 @@ class Member:
         self.log = log
         self._command = [sys.executable, *command]
         self._environment = environment
-        self._url = url
+        self.url = url
         self._process: subprocess.Popen[str] | None = None
         self._ready_lines = 0
 
@@ -75,12 +75,16 @@ class Member:
 
     def is_ready(self) -> bool:
         """Whether it serves."""
-        if self._url is None:
+        if self.url is None:
             return len(self.lines("serving")) > self._ready_lines
         try:
-            return httpx.get(f"{self._url}/readyz", timeout=2).status_code == 200
+            return httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200
         except httpx.TransportError:
             return False
+
+    def lives_again(self) -> bool:
+        """Whether it has given up what it held, and serves again."""
+        return len(self.lines("serving")) > self._ready_lines + 1 and self.is_ready()
 
     def check_alive(self) -> None:
         """Raises when the process has ended by itself."""

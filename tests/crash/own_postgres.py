@@ -29,16 +29,25 @@ class OwnPostgres:
         self.url = f"postgresql://{USER}@127.0.0.1:{port}/postgres"
         self._as = ["runuser", "-u", USER, "--"] if os.geteuid() == 0 else []
         self._run("initdb", "-A", "trust", "-U", USER, "-E", "UTF8")
-        options = f"-p {port} -k {directory} -c listen_addresses=127.0.0.1"
-        self._run("pg_ctl", "-w", "-l", str(self._log), "-o", options, "start")
+        self._options = f"-p {port} -k {directory} -c listen_addresses=127.0.0.1"
+        self.start()
 
     def restart(self) -> None:
         """End it as a power cut does, and start it again."""
         self._run("pg_ctl", "-w", "-m", "immediate", "-l", str(self._log), "restart")
 
     def stop(self) -> None:
-        """End it for good."""
+        """End it as a power cut does."""
         self._run("pg_ctl", "-w", "-m", "immediate", "stop")
+
+    def start(self) -> None:
+        """Start it again."""
+        self._run("pg_ctl", "-w", "-l", str(self._log), "-o", self._options, "start")
+
+    def end(self) -> None:
+        """Whether it runs or not."""
+        if (self._data / "postmaster.pid").exists():
+            self.stop()
 
     def _run(self, program: str, *arguments: str) -> None:
         command = [*self._as, str(self._programs / program), "-D", str(self._data), *arguments]
@@ -65,5 +74,5 @@ def own_postgres() -> Iterator[OwnPostgres]:
     try:
         yield server
     finally:
-        server.stop()
+        server.end()
         shutil.rmtree(directory)

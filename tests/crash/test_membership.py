@@ -10,7 +10,6 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.adapters.engine.membership import EXIT_FENCED
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import Failed, ToolEnded, Tripped, Waits
 from app.core.agents.lifecycle import State
@@ -103,11 +102,9 @@ def test_a_second_start_on_one_data_directory_is_refused(tmp_path: Path) -> None
         assert member.is_ready(), "the first one goes on"
 
 
-def test_a_process_that_lost_its_membership_ends_itself_and_another_takes_over(
-    tmp_path: Path,
-) -> None:
+def test_a_process_that_lost_its_membership_gives_up_and_comes_back(tmp_path: Path) -> None:
     """Tried without the fence, no run finished: two took it from each other. Under its agent that
-    is no death: the next process there tells the database so."""
+    is no death: in its next life the process tells the database so."""
     with own_postgresql_database() as url, shift(tmp_path, url) as team:
         team.open(1)
         [agent] = team.until_waiting(1)
@@ -115,19 +112,17 @@ def test_a_process_that_lost_its_membership_ends_itself_and_another_takes_over(
         before = logs(team.here.world)
         lost = next(each for each in team.here.members if f"-{each.pid}-" in agent.worker)
         _cut_membership(url, agent.worker)
-        assert lost.ended() == EXIT_FENCED
-
         taken_over = until(
             lambda: [one for one in team.agents() if one.worker not in (None, agent.worker)],
-            "the other process takes over",
+            "another takes over",
+            failing=lost.check_alive,
         )
         assert [one.segment for one in taken_over] == [agent.segment]
         assert [one.segment_attempts for one in taken_over] == [2]
         assert not list(forgotten(before, logs(team.here.world)))
         team.go()
         team.until_handed_over(1)
-        lost.start()
-        lost.until_ready()
+        until(lost.lives_again, "it comes back", failing=lost.check_alive)
         with psycopg.connect(url) as connection:
             cut_off = connection.execute("SELECT worker FROM sq_cut_off").fetchall()
         assert cut_off == [(agent.worker,)]
@@ -153,7 +148,7 @@ def test_a_worker_that_stands_still_is_taken_over_and_gives_up_what_it_held(
         assert "was not heard of for" in other.log.read_text()
         before = logs(team.here.world)
         os.kill(frozen.pid, signal.SIGCONT)
-        assert frozen.ended() == EXIT_FENCED
+        until(frozen.lives_again, "it comes back", failing=frozen.check_alive)
         assert "and others have taken what this process held" in frozen.log.read_text()
         team.go()
         team.until_handed_over(WORKERS)
@@ -161,8 +156,6 @@ def test_a_worker_that_stands_still_is_taken_over_and_gives_up_what_it_held(
         for agent in team.agents():
             log = team.here.world.registry.log(agent.id)
             assert not any(isinstance(event, Tripped | Failed) for event in log)
-        frozen.start()
-        frozen.until_ready()
 
 
 def _worker(agent: Agent) -> str:

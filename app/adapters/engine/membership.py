@@ -1,7 +1,7 @@
 """Which processes are alive: locks on files (SQLite), advisory locks (PostgreSQL).
 
-A dead process is recovered by nobody unless we do it, and a live one that lost its lock must end
-itself before somebody else runs its work: tried without this self-fence, two workers took the same
+A dead process is recovered by nobody unless we do it, and a live one that lost its lock must give
+up before somebody else runs its work: tried without this self-fence, two workers took the same
 runs from each other again and again, and none finished.
 """
 
@@ -15,14 +15,13 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, NoReturn, Protocol
+from typing import Final, Protocol
 
 import psycopg
 
 from app.adapters.engine import heartbeats
 
 FENCE_SECONDS: Final = 0.5
-EXIT_FENCED: Final = 70
 MOST_STATEMENT_SECONDS: Final = 10
 """Less than a beat may be late; a fence must not wait for what blocks it."""
 
@@ -122,16 +121,17 @@ class ClusterMembership:
         worker: str,
         timeout_seconds: float,
         stood_seconds: Callable[[], float],
-        before_the_end: Callable[[str], None],
+        give_up: Callable[[str], None],
     ) -> None:
         """`timeout_seconds`: after which others are taken over that were not heard of;
-        `stood_seconds`: for how long this process has stood still in all. `before_the_end` is
-        called from a thread, with this worker's name, just before a fenced process ends itself."""
+        `stood_seconds`: for how long this process has stood still in all. `give_up` is called
+        once, from a thread, with this worker's name: from then on this process must do nothing of
+        what it held."""
         self.worker = self.executor_id = worker
         self._dsn = dsn
         self._timeout_seconds = timeout_seconds
         self._stood_seconds = stood_seconds
-        self._before_the_end = before_the_end
+        self._give_up = give_up
         self._left = threading.Event()
         self._take_over: Callable[[str], None] | None = None
         self._regular_since = self._beaten_at = time.monotonic()
@@ -140,7 +140,7 @@ class ClusterMembership:
         heartbeats.hold(self._member, worker)
 
     def watch(self, take_over: Callable[[str], None]) -> None:
-        """Start the fence: this process ends as soon as its lock connection or its row is gone."""
+        """Start the fence: this process gives up once its lock connection or its row is gone."""
         self._take_over = take_over
         heartbeats.join(self._member, self.worker, version("squadron"))
         self._regular_since = self._beaten_at = time.monotonic()
@@ -189,6 +189,7 @@ class ClusterMembership:
                 return
             if not is_member:
                 self._end(self._stood_seconds() - stood)
+                return
 
     def _beats(self, stood: float) -> tuple[float, bool]:
         """For how long this process had stood still when it beat last, and whether it is still a
@@ -204,15 +205,12 @@ class ClusterMembership:
             self._regular_since = self._beaten_at
         return now, is_member
 
-    def _end(self, stood: float) -> NoReturn:
-        why = "lost the membership lock"
+    def _end(self, stood: float) -> None:
+        why = "the connection to the database is lost"
         if stood > 0:
             why = f"stood still for {stood:.0f} s, and others have taken what this process held"
-        log.critical("%s; ending before two do the same work", why)
-        try:
-            self._before_the_end(self.worker)
-        finally:
-            os._exit(EXIT_FENCED)
+        log.critical("%s; giving all up before two do the same work", why)
+        self._give_up(self.worker)
 
     def _connect(self) -> heartbeats.Connection:
         return _connect(self._dsn, heartbeats.application_name(self.worker))

@@ -43,6 +43,22 @@ def make_engine(url: str, application: str = "squadron") -> sa.Engine:
     return _postgresql(parsed.set(drivername="postgresql+psycopg"), application)
 
 
+def why_away(url: str) -> str:
+    """Why the database of that address cannot be written now, in the words of its driver; empty:
+    it can."""
+    engine = make_engine(url)
+    try:
+        with engine.connect() as connection:
+            if connection.dialect.name == "postgresql":
+                said = connection.exec_driver_sql("SELECT pg_is_in_recovery()").scalar()
+                return "it is a standby, which takes no writes" if said else ""
+            return ""
+    except sa.exc.SQLAlchemyError as error:
+        return " ".join(str(error.__cause__ or error).split())
+    finally:
+        engine.dispose()
+
+
 def migrate(engine: sa.Engine, revision: str = "head") -> None:
     """Bring our tables up to `revision`, in one transaction. One process at a time does it.
 
