@@ -56,17 +56,14 @@ def test_while_the_database_is_away_all_wait_and_nothing_is_taken(tmp_path: Path
         database.stop()
         for member in team.here.members:
             until_says(member, WAITS)
+            assert not children(member), "nothing of the life before"
         url = team.here.members[0].url
         assert httpx.get(f"{url}/healthz").status_code == 200
         refused = [httpx.get(f"{url}/readyz"), httpx.post(f"{url}/webhook", content=b"{}")]
         assert [answer.status_code for answer in refused] == [503, 503]
         assert not [each for agent in agents for each in team.processes(agent.id)]
         database.start()
-        for member in team.here.members:
-            until(member.lives_again, "it comes back", failing=member.check_alive)
-        team.go()
-        team.until_handed_over(AGENTS)
-        unharmed(team)
+        all_hand_over(team, AGENTS)
 
 
 def test_a_database_that_goes_away_again_is_waited_for_again(tmp_path: Path) -> None:
@@ -78,11 +75,7 @@ def test_a_database_that_goes_away_again_is_waited_for_again(tmp_path: Path) -> 
         for member in team.here.members:
             until_says(member, BACK)
             database.restart()
-        for member in team.here.members:
-            until(member.lives_again, "it comes back", failing=member.check_alive)
-        team.go()
-        team.until_handed_over(WORKERS)
-        unharmed(team)
+        all_hand_over(team, WORKERS)
 
 
 def test_who_waits_can_be_told_to_end(tmp_path: Path) -> None:
@@ -108,6 +101,21 @@ def test_nobody_waits_for_ever(tmp_path: Path) -> None:
 
 def until_says(member: Member, words: str) -> None:
     until(lambda: words in member.log.read_text(), words, failing=member.check_alive)
+
+
+def children(member: Member) -> list[str]:
+    """The numbers of what it has started, also of what has ended and was not waited for."""
+    found = Path(f"/proc/{member.pid}/task").glob("*/children")
+    return [number for file in found for number in file.read_text().split()]
+
+
+def all_hand_over(team: Shift, agents: int) -> None:
+    """As soon as all have come back."""
+    for member in team.here.members:
+        until(member.lives_again, "it comes back", failing=member.check_alive)
+    team.go()
+    team.until_handed_over(agents)
+    unharmed(team)
 
 
 def unharmed(team: Shift) -> None:
