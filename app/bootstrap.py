@@ -550,6 +550,7 @@ def _world(
             alerts=operator.alerts,
             adaptive=operator.adaptive,
             min_free_mib=operator.min_free_mib,
+            caps=operator.caps,
             artifact_mib_per_agent=(
                 operator.artifact_mib_per_agent
                 if settings.artifacts is None

@@ -14,6 +14,7 @@ from app.config.yamltree import MAX_FILE_BYTES, Document, Mistake, read_document
 from app.core.budgets.budgets import Budget
 from app.core.limits import LimitName
 from app.core.money import Price
+from app.core.rules.caps import Caps
 from app.core.rules.plan import Adaptive, Alerts, ConfigProblem, Layer, OnUnmeasurable, SandboxMode
 
 
@@ -60,6 +61,8 @@ class OperatorConfig:
     max_starts_per_pass: int = 10
     worker_agents: int = 4
     """Agents that one worker runs at once."""
+    caps: Caps = field(default_factory=Caps)
+    """Of agents at work at once, in all workers together."""
     worker_timeout_seconds: int = 60
     """After which others take over from a worker that was not heard of."""
     database_wait_seconds: int = 600
@@ -152,6 +155,7 @@ def _operator_config(read_file: OperatorFile, file: str, document: Document) -> 
         reconciliation_interval_seconds=read_file.reconciliation_interval,
         max_starts_per_pass=read_file.max_starts_per_pass,
         worker_agents=read_file.workers.agents,
+        caps=Caps(read_file.workers.per_repository, read_file.workers.per_role),
         worker_timeout_seconds=read_file.worker_timeout,
         database_wait_seconds=read_file.database_wait,
         min_free_mib=read_file.min_free_mib,

@@ -216,10 +216,15 @@ class AlertKeys(Strict):
 
 
 class Workers(Strict):
-    """How much one process does."""
+    """How many agents work at once."""
 
     agents: int = Field(default=4, ge=1, le=64)
     """Agents that one worker runs at once."""
+    per_repository: int | None = Field(default=None, ge=1, le=10_000)
+    """Agents of one repository that all workers together run at once; null: as many as there is
+    room for. Repositories take turns in any case."""
+    per_role: Named[RoleName, Annotated[int, Field(ge=1, le=10_000)]] = Field(default_factory=dict)
+    """Agents of a role that all workers together run at once, in all repositories."""
 
 
 class Sandbox(Strict):

@@ -17,6 +17,7 @@ from app.core.github.redelivery import AskedAgain
 from app.core.history.adapting import Adapted
 from app.core.history.agent_history import History
 from app.core.rules.brakes import Brake, Place
+from app.core.rules.caps import Caps, Full
 from app.core.rules.outages import Outage, ProviderFailure
 from app.core.steering.asks import Trigger
 from app.ports.blame import Blame, PortFailed
@@ -465,6 +466,11 @@ class Store(Protocol):
         """Compare and set on (state, segment, attempt) of `change.before`; write the row, append
         the events and enqueue the work with it. None if the row has moved on: nothing changed.
         """
+        ...
+
+    async def begin(self, change: Transition, caps: Caps) -> Agent | Full | None:
+        """As `move`, for an agent that begins to work; or the cap that is reached: nothing changed.
+        Nobody else begins between the count and the change."""
         ...
 
     async def whereabouts(self, agent: AgentId) -> Whereabouts | None:

@@ -37,6 +37,7 @@ from app.services.intake.dispatch import KnownPlans
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import BrakeWatch, Braking
+from app.services.moves.capping import Capping
 from app.services.moves.funds import Funds
 from app.services.moves.moves import Moves
 from app.services.moves.providers import Providers
@@ -93,6 +94,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
     stopping = Stopping(world, moves=moves)
     braking = Braking(world, moves=moves)
     room = Room(world, moves=moves)
+    capping = Capping(world, moves=moves)
     funds = Funds(world, moves=moves, money=money)
     providers = Providers(world, moves=moves, alerting=alerting)
 
@@ -158,6 +160,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         sub_agents=sub_agents,
         braking=braking,
         room=room,
+        capping=capping,
         funds=funds,
         providers=providers,
         stops=stops,
@@ -205,6 +208,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         repositories=repositories,
         braking=braking,
         room=room,
+        capping=capping,
         funds=funds,
         providers=providers,
         moving=moving,

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 
@@ -85,6 +86,31 @@ def test_so_many_of_a_kind_are_done_at_once_and_no_kind_holds_up_another(bench: 
     assert sum(name in bench.desk.begun for name in names) == QUEUES[WorkKind.SEGMENT]
     may_end.append(True)
     bench.until(lambda: all(name in bench.desk.ended for name in names))
+
+
+def test_of_segments_that_wait_the_lowest_rank_is_begun_first(bench: Bench) -> None:
+    """All but one of the places are taken until the end, so that one comes after the other."""
+    may_end = set[str]()
+    agent = AgentId("octo/demo", 2, "docs", 1)
+    *at_work, last = [RunSegment(agent, number) for number in range(QUEUES[WorkKind.SEGMENT])]
+
+    async def until_it_may(name: str) -> None:
+        while name not in may_end:
+            await bench.pause()
+
+    for segment in (*at_work, last):
+        bench.desk.doing[segment.id] = partial(until_it_may, segment.id)
+        bench.run(bench.engine.enqueue(segment))
+    bench.until(lambda: all(each.id in bench.desk.begun for each in (*at_work, last)))
+    ranks = {10: 5, 11: 7, 12: 6, 13: 5}
+    in_line = [RunSegment(agent, number, rank=rank) for number, rank in ranks.items()]
+    for segment in in_line:
+        bench.run(bench.engine.enqueue(segment))
+    may_end.add(last.id)
+    bench.until(lambda: all(each.id in bench.desk.ended for each in in_line))
+    may_end.update(each.id for each in at_work)
+    begun = [name for name in bench.desk.begun if name in {each.id for each in in_line}]
+    assert begun == [RunSegment(agent, number).id for number in (10, 13, 12, 11)]
 
 
 def test_what_a_process_did_not_end_the_next_one_does(bench: Bench) -> None:

@@ -8,6 +8,7 @@ import pytest
 from app.config.operator import Endpoint, OperatorConfig, SandboxRules, read_operator
 from app.core.budgets.budgets import Budget, Scope, Window
 from app.core.money import Price
+from app.core.rules.caps import Caps
 from app.core.rules.plan import Alerts
 
 EVERYTHING = """\
@@ -27,7 +28,7 @@ rate: {starts_per_user_per_hour: 20}
 alerts: {cost_usd_per_hour: 2.5, trips_per_hour: 3, webhook: "https://chat.example/hook?key=1"}
 adaptive: propose
 reconciliation_interval: 7
-workers: {agents: 2}
+workers: {agents: 2, per_repository: 3, per_role: {docs: 1}}
 sandbox: {mode: off}
 providers: {openai: {base_url: "http://h:9/v1/"}, anthropic: {api_key_file: keys/anthropic}}
 """
@@ -57,6 +58,7 @@ def test_it_says_everything() -> None:
     assert config.starts_per_user_per_hour == 20
     assert config.alerts == Alerts(2.5, 3, "https://chat.example/hook?key=1")
     assert (config.reconciliation_interval_seconds, config.worker_agents) == (7, 2)
+    assert config.caps == Caps(per_repository=3, per_role={"docs": 1})
     assert config.providers == {
         "openai": Endpoint("http://h:9/v1"),
         "anthropic": Endpoint(api_key_file=Path("/etc/squadron/keys/anthropic")),
@@ -147,6 +149,8 @@ MISTAKES = {
     "workers: {agents: 99999999999999999999}": "1:19: workers.agents: must be at most 64, "
     "not 99999999999999999999",
     "workers: {agents: 65}": "1:19: workers.agents: must be at most 64, not 65",
+    "workers: {per_repository: 0}": "1:27: workers.per_repository: must be at least 1, not 0",
+    "workers: {per_role: {docs: 0}}": "1:28: workers.per_role.docs: must be at least 1, not 0",
     "reconciliation_interval: 0": "1:26: reconciliation_interval: must be at least 1, not 0",
     "pricing: {m: {output: 1}}": "1:14: pricing.m.input: must be given",
     "pricing: {m: {input: -1, output: 1}}": "1:22: pricing.m.input: must be at least 0, not -1",

@@ -245,14 +245,18 @@ def test_limits_of_a_default_agent_are_all_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    ("place", "sentence"),
+    ("place", "of_repository", "said"),
     [
-        (1, "The agent waits for a worker; it is next."),
-        (2, "The agent waits for a worker; one agent is ahead of it."),
-        (3, "The agent waits for a worker; 2 agents are ahead of it."),
-        (100, "The agent waits for a worker; 99 agents are ahead of it."),
+        (1, 0, "it is next"),
+        (2, 0, "one agent is ahead of it"),
+        (2, 1, "one agent of this repository is ahead of it"),
+        (3, 0, "2 agents are ahead of it"),
+        (3, 1, "2 agents are ahead of it, one of this repository"),
+        (3, 2, "2 agents of this repository are ahead of it"),
+        (100, 98, "99 agents are ahead of it, 98 of this repository"),
+        (100, 99, "99 agents of this repository are ahead of it"),
     ],
 )
-def test_where_it_stands_in_the_queue(place: int, sentence: str) -> None:
-    queue = QueuePlace(place, 0)
-    assert state_sentence(replace(seen(row(State.QUEUED)), queue=queue)) == sentence
+def test_where_it_stands_in_the_queue(place: int, of_repository: int, said: str) -> None:
+    queued = replace(seen(row(State.QUEUED)), queue=QueuePlace(place, of_repository))
+    assert state_sentence(queued) == f"The agent waits for a worker; {said}."

@@ -10,6 +10,7 @@ from app.core.agents.lifecycle import State
 from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Insufficient
 from app.core.rules.brakes import Brake, Place, Scope
+from app.core.rules.caps import Full
 from app.core.rules.outages import ProviderFailure
 from app.core.rules.plan import ConfigProblem
 from app.core.words.config_review import trouble_body, trouble_title
@@ -22,6 +23,7 @@ from app.core.words.refusals import (
     budget_refused,
     budget_spent,
     budget_unseen,
+    cap_reached,
     github_away,
     never,
     no_room,
@@ -225,6 +227,22 @@ Correct this on the default branch, then set the label again.\
         ),
         snapshot(
             "The agent waits for money: there is a budget of the team octo/leads, and GitHub does not say who is in it. Grant the App the organization permission `members: read`, or remove the budget. Nothing is lost: the agent goes on by itself after that."
+        ),
+    ),
+    Text(
+        HELD,
+        "As many of the repository are at work as may be",
+        lambda: _held_up(cap_reached(Full(2, None)), Waits.CAP),
+        snapshot(
+            "The agent waits until another one stops working: no more than 2 agents of this repository may be at work at once (`workers.per_repository`, of whoever runs Squadron). It goes on by itself."
+        ),
+    ),
+    Text(
+        HELD,
+        "As many of the role are at work as may be",
+        lambda: _held_up(cap_reached(Full(1, "docs")), Waits.CAP),
+        snapshot(
+            "The agent waits until another one stops working: no more than one agent of the role `docs` may be at work at once (`workers.per_role.docs`, of whoever runs Squadron). It goes on by itself."
         ),
     ),
     Text(

@@ -39,8 +39,9 @@ def _says(state: State, **changes: Any) -> str:
     return state_sentence(seen(state, worked(), **changes))
 
 
-def _queued(place: int) -> str:
-    return state_sentence(replace(seen(State.QUEUED), queue=QueuePlace(place, 0)))
+def _queued(place: int, of_repository: int) -> str:
+    queue = QueuePlace(place, of_repository)
+    return state_sentence(replace(seen(State.QUEUED), queue=queue))
 
 
 def _sleeps(reason: str, tool: ClosingTool | None) -> str:
@@ -111,14 +112,26 @@ TEXTS: Final = (
     Text(
         SENTENCE,
         "It is next",
-        lambda: _queued(1),
+        lambda: _queued(1, 0),
         snapshot("The agent waits for a worker; it is next."),
     ),
     Text(
         SENTENCE,
         "One is ahead of it",
-        lambda: _queued(2),
+        lambda: _queued(2, 0),
         snapshot("The agent waits for a worker; one agent is ahead of it."),
+    ),
+    Text(
+        SENTENCE,
+        "Some are ahead of it, of its repository and of others",
+        lambda: _queued(6, 2),
+        snapshot("The agent waits for a worker; 5 agents are ahead of it, 2 of this repository."),
+    ),
+    Text(
+        SENTENCE,
+        "All that are ahead of it are of its repository",
+        lambda: _queued(6, 5),
+        snapshot("The agent waits for a worker; 5 agents of this repository are ahead of it."),
     ),
     Text(SENTENCE, "It works", lambda: _says(State.ACTIVE), snapshot("The agent works.")),
     Text(

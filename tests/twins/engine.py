@@ -8,7 +8,7 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from app.ports import Clock, Handler, Work, WorkKind, about, work_of
+from app.ports import Clock, Handler, RunSegment, Work, WorkKind, about, work_of
 from tests.twins.lives import check_alive
 
 POLL_SECONDS: Final = 0.2
@@ -25,6 +25,7 @@ WORK: Final = sa.Table(
     sa.Column("subject", sa.Text, nullable=False),
     sa.Column("segment", sa.Integer, nullable=False),
     sa.Column("due", sa.Text, nullable=False),
+    sa.Column("rank", sa.Integer, nullable=False),
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("ended_at", sa.Text),
 )
@@ -88,6 +89,7 @@ class TwinEngine:
                 subject=subject,
                 segment=number,
                 due=due,
+                rank=work.rank if isinstance(work, RunSegment) else 0,
                 status=QUEUED,
             )
         )
@@ -123,7 +125,7 @@ class TwinEngine:
             rows = connection.execute(
                 sa.select(WORK.c.id, WORK.c.kind)
                 .where((WORK.c.status == QUEUED) & (WORK.c.due <= until))
-                .order_by(IN_ORDER)
+                .order_by(WORK.c.rank, IN_ORDER)
             ).all()
         waiting = [row.id for row in rows if self._room(WorkKind(row.kind)) > 0]
         busy = [name for name, (kind, _) in self._running.items() if kind is not WorkKind.SEGMENT]
@@ -152,7 +154,7 @@ class TwinEngine:
             rows = connection.execute(
                 sa.select(WORK)
                 .where((WORK.c.status == QUEUED) & (WORK.c.due <= now))
-                .order_by(IN_ORDER)
+                .order_by(WORK.c.rank, IN_ORDER)
             ).all()
             for row in rows:
                 kind = WorkKind(row.kind)

@@ -135,8 +135,7 @@ class Story(People):
         self.workspace = TwinWorkspace(self.box, self._data)
         self._data.mkdir(mode=0o700)
         self._operator = directory / "operator.yaml"
-        rules = {"reconciliation_interval": PASS_SECONDS, "sandbox": {"mode": "off"}, **operator}
-        self._operator.write_text(json.dumps(rules))
+        self._write_rules(operator)
         self.engine: TwinEngine
         self.service: Service
         self._tasks: list[asyncio.Task[None]] = []
@@ -218,10 +217,17 @@ class Story(People):
         self.workspace.moves_to(machine)
         self.start()
 
-    def restart(self) -> None:
-        """`kill -9`, and the next process."""
+    def restart(self, operator: Mapping[str, Any] | None = None) -> None:
+        """`kill -9`, and the next process. `operator`: what its file says from now on, if that is
+        something else."""
         self.kill()
+        if operator is not None:
+            self._write_rules(operator)
         self.start()
+
+    def _write_rules(self, operator: Mapping[str, Any]) -> None:
+        rules = {"reconciliation_interval": PASS_SECONDS, "sandbox": {"mode": "off"}, **operator}
+        self._operator.write_text(json.dumps(rules))
 
     def goes_on_for(self, turns: int) -> bool:
         """Let so many turns of the loop go by of what is under way. False: all was over before."""

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
 
 from app.adapters.engine.membership import Membership
-from app.ports import Handler, Work, WorkKind, about, work_of
+from app.ports import Handler, RunSegment, Work, WorkKind, about, work_of
 
 APP_VERSION: Final = "squadron-1"
 """Pinned: with a version that follows the source, any edit would strand running agents."""
@@ -256,4 +256,6 @@ def _options(work: Work) -> EnqueueOptions:
     }
     if work.delay_seconds > 0:
         options["delay_seconds"] = work.delay_seconds
+    if isinstance(work, RunSegment) and work.rank > 0:
+        options["priority"] = work.rank
     return options

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from app.adapters.store import log, refused
+from app.adapters.store import log, ranks, refused
 from app.adapters.store.codec import (
     decode_agent,
     encode_assignment,
@@ -17,15 +17,21 @@ from app.adapters.store.codec import (
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import AGENTS
 from app.core.agents.agent import Agent, AgentId
+from app.core.agents.caps import AT_WORK, reached
 from app.core.agents.events import Created, HandedOver, Kept, Waits
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Failure, StopReason, Trip
 from app.core.agents.transition import Transition
+from app.core.rules.caps import Caps, Full
 from app.ports import NewAgent, Publish, RunSegment, StoreUnavailable, Work
 
 Enqueue = Callable[[sa.Connection, Work], None]
 """Commits durable work together with the transaction of the connection."""
 
+
+_LOCK_CAPS: Final = sa.text("SELECT pg_advisory_xact_lock(:lock)")
+_CAPS_LOCK: Final = 0x5371_7561_6361_7073
+"""Ours among PostgreSQL's advisory locks."""
 
 MOST_RACES: Final = 20
 """How often another process may take the attempt's number before we give up."""
@@ -49,8 +55,7 @@ def create(
     )
     log.add(connection, created.id, 0, [started])
     if new.parent is None:
-        first = RunSegment(created.id, 0)
-        enqueue(connection, replace(first, delay_seconds=new.delay_seconds))
+        enqueue(connection, RunSegment(created.id, 0, new.delay_seconds, created.rank))
         enqueue(connection, Publish.new_in_queue(created.id))
         refused.forget(connection, created.repository, created.id.issue, created.id.role)
     return created
@@ -114,6 +119,7 @@ def _first_row(
         "taken_away_at": None,
         "retry_at": None,
         "missing_provider": None,
+        "rank": 0 if new.parent else ranks.of_the_next(connection, new.repository.full_name),
     }
 
 
@@ -159,12 +165,31 @@ def move(connection: sa.Connection, enqueue: Enqueue, change: Transition) -> Age
     }
     if after.is_final:
         values["live_post"] = None
+    rank = 0
+    if after.state is State.QUEUED and before.parent is None:
+        rank = ranks.of_the_next(connection, before.repository)
+        values["rank"] = rank if change.joins_queue else 0
     written = _change(connection, _as_seen(before), values)
     if written is not None:
         log.add(connection, before.id, before.segment, change.events)
         for work in change.follow:
-            enqueue(connection, work)
+            enqueue(connection, replace(work, rank=rank) if isinstance(work, RunSegment) else work)
     return written
+
+
+def begin(
+    connection: sa.Connection, enqueue: Enqueue, change: Transition, caps: Caps
+) -> Agent | Full | None:
+    """As `move`; or the cap that is reached. Who begins once more after a death has its place."""
+    agent = change.before
+    if caps.concern(agent.id.role) and agent.state is not State.ACTIVE:
+        if connection.dialect.name == "postgresql":  # SQLite has one writer anyway
+            connection.execute(_LOCK_CAPS, {"lock": _CAPS_LOCK})
+        at_work = sa.select(AGENTS).where(AGENTS.c.state.in_([state.value for state in AT_WORK]))
+        others = [decode_agent(row) for row in connection.execute(at_work).mappings()]
+        if full := reached(caps, agent, others):
+            return full
+    return move(connection, enqueue, change)
 
 
 def _encoded(value: str | StopReason | None) -> str | None:

@@ -48,6 +48,7 @@ from app.core.github.redelivery import AskedAgain
 from app.core.history.adapting import Adapted
 from app.core.history.agent_history import History
 from app.core.rules.brakes import Brake, Place
+from app.core.rules.caps import Caps, Full
 from app.core.rules.outages import Outage, ProviderFailure
 from app.ports import (
     Artifact,
@@ -429,6 +430,12 @@ class SqlStore:
         moved on."""
         return await self._writer.run(
             lambda connection: registry.move(connection, self._enqueue, change)
+        )
+
+    async def begin(self, change: Transition, caps: Caps) -> Agent | Full | None:
+        """As `move`, for an agent that begins to work; or the cap that is reached."""
+        return await self._writer.run(
+            lambda connection: registry.begin(connection, self._enqueue, change, caps)
         )
 
     async def whereabouts(self, agent: AgentId) -> Whereabouts | None:

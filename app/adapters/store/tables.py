@@ -108,6 +108,7 @@ class AgentRow(SQLModel, table=True):
         sa.Index("sq_agents_issue", "repository", "issue"),
         sa.Index("sq_agents_repository_id", "repository_id"),
         sa.Index("sq_agents_state", "state"),
+        sa.Index("sq_agents_rank", "state", "repository", "rank"),
         sa.Index("sq_agents_parent", "parent"),
     )
 
@@ -149,6 +150,7 @@ class AgentRow(SQLModel, table=True):
     taken_away_at: datetime | None = Field(sa_type=Instant)
     retry_at: datetime | None = Field(sa_type=Instant)
     missing_provider: str | None = Field(sa_type=sa.Text)
+    rank: int = Field(sa_column_kwargs={"server_default": sa.text("0")})
 
 
 class EventRow(SQLModel, table=True):

@@ -32,6 +32,8 @@ class Waits(StrEnum):
     """A QUEUED agent: GitHub, or its git, does not answer."""
     BUDGET = "budget"
     """A QUEUED agent: a budget has too little left for it to go on."""
+    CAP = "cap"
+    """A QUEUED agent: as many of its repository, or of its role, are at work as may be."""
 
 
 class Phase(StrEnum):

@@ -67,6 +67,9 @@ class Transition:
     """They explain it, in the order of the log; at least one."""
     follow: tuple[Work, ...]
     """Enqueued together with it."""
+    joins_queue: bool = False
+    """Whether the agent is in line for a worker afterwards; who is held back is queued, and not in
+    line."""
 
 
 def transition(agent: Agent, step: Step, kept: KeptWork | None, at: datetime) -> Transition:
@@ -114,7 +117,8 @@ def transition(agent: Agent, step: Step, kept: KeptWork | None, at: datetime) ->
             pause = 0.0
             if step.retry_at is not None:
                 pause = max((step.retry_at - step.told.at).total_seconds(), 0)
-            return moved(agent, signal, row, [*ended, step.told], pause)
+            held = moved(agent, signal, row, [*ended, step.told], pause)
+            return replace(held, joins_queue=False)
         case LetGoOn():
             return moved(agent, signal, row, [step.told])
         case Finish():
@@ -233,9 +237,10 @@ def moved(
     if before.parent is None and _is_shown(before, signal):
         occasion = f"{signal}:{before.segment}:{before.segment_attempts}"
         follow.append(Publish(before.id, occasion))
-    if before.parent is None and after.state is State.QUEUED:
+    is_in_line = before.parent is None and after.state is State.QUEUED
+    if is_in_line:
         follow.append(RunSegment(before.id, after.segment, pause_seconds))
-    return Transition(before, signal, after, tuple(events), tuple(follow))
+    return Transition(before, signal, after, tuple(events), tuple(follow), is_in_line)
 
 
 def _is_shown(before: Agent, signal: Signal) -> bool:

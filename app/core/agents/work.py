@@ -42,6 +42,8 @@ class RunSegment:
     agent: AgentId
     segment: int
     delay_seconds: float = 0
+    rank: int = 0
+    """Of those that are due, the lowest is run first."""
 
     @property
     def id(self) -> str:

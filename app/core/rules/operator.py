@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from app.core.budgets.budgets import Budget
+from app.core.rules.caps import Caps
 from app.core.rules.plan import Adaptive, Alerts, OnUnmeasurable
 
 
@@ -21,5 +22,6 @@ class HouseRules:
     adaptive: Adaptive = "off"
     min_free_mib: int = 1_024
     """Of the disk with the data directory; below it no agent begins to work."""
+    caps: Caps = field(default_factory=Caps)
     artifact_mib_per_agent: int = 16
     """That are kept of an agent for other machines, compressed."""

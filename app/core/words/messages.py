@@ -79,13 +79,21 @@ def state_sentence(report: Report) -> str:
 def _queue_sentence(queue: QueuePlace | None) -> str:
     if queue is None:
         return "The agent waits for a worker."
-    match queue.place - 1:
+    return f"The agent waits for a worker; {_ahead(queue.place - 1, queue.ahead_same_repository)}."
+
+
+def _ahead(of_all: int, of_repository: int) -> str:
+    where = " of this repository" if of_repository == of_all else ""
+    match of_all:
         case 0:
-            return "The agent waits for a worker; it is next."
+            return "it is next"
         case 1:
-            return "The agent waits for a worker; one agent is ahead of it."
-        case ahead:
-            return f"The agent waits for a worker; {ahead} agents are ahead of it."
+            return f"one agent{where} is ahead of it"
+        case _ if where or of_repository == 0:
+            return f"{of_all} agents{where} are ahead of it"
+        case _:
+            those = "one" if of_repository == 1 else f"{of_repository}"
+            return f"{of_all} agents are ahead of it, {those} of this repository"
 
 
 def _held_up_sentence(told: HeldUp) -> str:
@@ -95,6 +103,8 @@ def _held_up_sentence(told: HeldUp) -> str:
         return f"The agent waits for GitHub: {told.why}"
     if told.waits_for is Waits.BUDGET:
         return f"The agent waits for money: {told.why}"
+    if told.waits_for is Waits.CAP:
+        return f"The agent waits until another one stops working: {told.why}"
     return f"The agent waits for room: {told.why}"
 
 

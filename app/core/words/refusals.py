@@ -9,6 +9,7 @@ from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Insufficient
 from app.core.money import usd
 from app.core.rules.brakes import Brake, Place, Scope
+from app.core.rules.caps import Full
 from app.core.rules.outages import ProviderFailure
 from app.core.rules.trust import Permission, Sender, TrustRules
 from app.core.text.markdown import cut, in_one_line, instant
@@ -185,6 +186,17 @@ def no_room(least_mib: int) -> str:
     return (
         f"Squadron's disk has less than {least_mib:,} MiB free (`min_free_mib`): no agent begins."
         " Whoever runs Squadron has to make room; then agents go on by themselves."
+    )
+
+
+def cap_reached(full: Full) -> str:
+    """As many agents are at work as may be."""
+    agents = "one agent" if full.most == 1 else f"{full.most} agents"
+    of = "this repository" if full.role is None else f"the role `{full.role}`"
+    key = "per_repository" if full.role is None else f"per_role.{full.role}"
+    return (
+        f"no more than {agents} of {of} may be at work at once (`workers.{key}`, of whoever runs"
+        " Squadron). It goes on by itself."
     )
 
 

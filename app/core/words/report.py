@@ -42,7 +42,7 @@ from app.core.effects.calls import Call, calls
 from app.core.rules.plan import RoleKind
 from app.testruns import Outcome
 
-_HELD_UP: Final = (Waits.ROOM, Waits.PROVIDER, Waits.GIT, Waits.BUDGET)
+_HELD_UP: Final = (Waits.ROOM, Waits.PROVIDER, Waits.GIT, Waits.BUDGET, Waits.CAP)
 """What a QUEUED agent may wait for."""
 
 

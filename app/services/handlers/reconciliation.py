@@ -35,6 +35,7 @@ from app.services.guard import Guard
 from app.services.money.alerts import Alerting
 from app.services.money.funding import Money
 from app.services.moves.brakes import LIFTED, Braking
+from app.services.moves.capping import Capping
 from app.services.moves.funds import Funds
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
@@ -106,6 +107,7 @@ class Reconciliation:
         repositories: RepositoryLooks,
         braking: Braking,
         room: Room,
+        capping: Capping,
         funds: Funds,
         providers: Providers,
         moving: Moving,
@@ -126,6 +128,7 @@ class Reconciliation:
         self._repositories = repositories
         self._braking = braking
         self._room = room
+        self._capping = capping
         self._funds = funds
         self._providers = providers
         self._moving = moving
@@ -180,6 +183,7 @@ class Reconciliation:
                 purse.leave(Share.AGENTS)
                 continue
             await self._guard.attempt(str(agent.id), partial(self._agent, agent, repairs))
+        await self._guard.attempt("caps", partial(self._capped, repairs))
         await self._guard.attempt("budgets", partial(self._budgets, repairs, purse))
         await self._guard.attempt(
             "repositories", partial(self._look_around, looked, repairs, purse)
@@ -205,6 +209,11 @@ class Reconciliation:
                 continue
             told = Publish.in_queue(agent_id, f"{agent.segment}:{stands.place}")
             await self._world.engine.enqueue(told)
+
+    async def _capped(self, repairs: Repairs) -> None:
+        """A worker that died had let nobody on, and the caps may be others since a start."""
+        for agent in await self._capping.let_on():
+            repairs.note("let on", agent)
 
     async def _budgets(self, repairs: Repairs, purse: Purse) -> None:
         """Free what ended agents still hold, start what waited for it, tell what is unusual."""
@@ -264,6 +273,8 @@ class Reconciliation:
             return True
         if await self._braking.let_on(agent) or await self._room.let_on(agent):
             repairs.note("let on", agent)
+            return True
+        if agent.waits_for is Waits.CAP:
             return True
         if agent.waits_for in (Waits.PROVIDER, Waits.GIT):
             if await self._providers.go_on(agent):

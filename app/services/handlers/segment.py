@@ -33,6 +33,7 @@ from app.core.agents.events import (
 from app.core.agents.lifecycle import State
 from app.core.agents.steps import Death, HoldBack, Pause, Requeue, Sleep, escalation
 from app.core.agents.stops import Cause, Failure, StopReason
+from app.core.rules.caps import Full
 from app.core.steering.at_end import hands_over, step_after, step_at_end
 from app.core.steering.github_away import GitHubAway, try_again_at
 from app.core.words.refusals import github_away
@@ -47,6 +48,7 @@ from app.ports import (
 )
 from app.services.effects.publisher import Publisher
 from app.services.moves.brakes import Braking
+from app.services.moves.capping import Capping
 from app.services.moves.files import Files
 from app.services.moves.funds import Funds
 from app.services.moves.kept_work import keep_work
@@ -86,6 +88,7 @@ class Segments:
         sub_agents: SubAgents,
         braking: Braking,
         room: Room,
+        capping: Capping,
         funds: Funds,
         providers: Providers,
         stops: Stops,
@@ -99,6 +102,7 @@ class Segments:
         self._publisher = publisher
         self._braking = braking
         self._room = room
+        self._capping = capping
         self._funds = funds
         self._providers = providers
         self._stops = stops
@@ -112,14 +116,11 @@ class Segments:
         agent_id = work.agent
         await self._run(agent_id, work)
         await self._moves.end_taken_away(agent_id)
+        await self._capping.let_on()
 
     async def _run(self, agent_id: AgentId, work: RunSegment) -> None:
         world = self._world
-        agent = (
-            None
-            if await self._is_kept_from(agent_id, work.segment)
-            else await self._moves.begin(agent_id, work.segment)
-        )
+        agent = await self._begin(agent_id, work.segment)
         for segment in range(max(work.segment - 1, 0), work.segment + 1):  # what was killed left
             await world.processes.kill_marked(segment_marker(world, agent_id, segment))
         if agent is None:
@@ -166,6 +167,16 @@ class Segments:
         await world.processes.kill_marked(segment_marker(world, agent_id, work.segment))
         await self._close(agent, gate, result)
 
+    async def _begin(self, agent_id: AgentId, segment: int) -> Agent | None:
+        """None: it is kept from that, or there is nothing to do."""
+        if await self._is_kept_from(agent_id, segment):
+            return None
+        begun = await self._moves.begin(agent_id, segment)
+        if isinstance(begun, Full):
+            await self._capping.hold(agent_id, segment, begun)
+            return None
+        return begun
+
     async def _is_kept_from(self, agent_id: AgentId, segment: int) -> bool:
         """Whether something keeps the agent from beginning it. The provider comes last: whoever
         may begin then is who asks it, if it is away."""
@@ -173,6 +184,7 @@ class Segments:
             await self._rests(agent_id, segment)
             or await self._braking.hold_back(agent_id, segment)
             or await self._room.hold_up(agent_id, segment)
+            or await self._capping.hold_back(agent_id, segment)
             or await self._funds.hold_up(agent_id, segment)
             or await self._providers.hold_up(agent_id, segment)
         )

@@ -14,8 +14,9 @@ from app.core.agents.counters import fold
 from app.core.agents.events import AgentEvent, ClockSet, Failed, TakenAway, Tripped
 from app.core.agents.lifecycle import State
 from app.core.agents.steps import Begin, Cancel, Escalate, HoldBack, Step, TakeAway
-from app.core.agents.transition import decided, keeps_work, transition
+from app.core.agents.transition import Transition, decided, keeps_work, transition
 from app.core.agents.work import KeptWork, Publish
+from app.core.rules.caps import Caps, Full
 from app.services.money.funding import Money
 from app.services.moves import agent_log
 from app.services.moves.kept_work import keep_work, keep_work_or_branch
@@ -34,6 +35,17 @@ async def before_it_begins(world: World, agent: Agent, step: HoldBack) -> HoldBa
         return step
     last_heard = fold(await world.store.log(agent.id)).clock
     return replace(step, ended_at=last_heard or step.told.at)
+
+
+def _log_move(change: Transition, moved: Agent | None) -> None:
+    log.info(
+        "agent moved" if moved else "agent had moved on",
+        extra={
+            "agent": str(change.before.id),
+            "signal": change.signal.value,
+            "state": (moved or change.before).state.value,
+        },
+    )
 
 
 class Moves:
@@ -59,40 +71,52 @@ class Moves:
         if kept is None and keeps_work(agent, step):
             keep = keep_work_or_branch if isinstance(step, Escalate) else keep_work
             kept = await keep(self._world, agent)
-        now = self._world.clock.now()
-        change = transition(agent, step, kept, now)
-        if told := await self._clock_set(agent):
-            change = replace(change, events=(told, *change.events))
+        change = await self._change(agent, step, kept)
         if rule:
-            change = replace(change, events=(*change.events, decided(rule, step, now)))
+            told = decided(rule, step, self._world.clock.now())
+            change = replace(change, events=(*change.events, told))
         moved = await self._world.store.move(change)
-        log.info(
-            "agent moved" if moved else "agent had moved on",
-            extra={
-                "agent": str(agent.id),
-                "signal": change.signal.value,
-                "state": (moved or agent).state.value,
-            },
-        )
-        if moved is None or isinstance(step, Begin):
-            return moved
+        _log_move(change, moved)
+        if moved is None:
+            return None
         await self._account(moved, change.events)
         if isinstance(step, TakeAway) and moved.worker is None:
             return await self.end_taken_away(moved.id)
         return moved
 
-    async def begin(self, agent_id: AgentId, segment: int) -> Agent | None:
+    async def begin(self, agent_id: AgentId, segment: int) -> Agent | Full | None:
         """Make a queued segment ACTIVE, or once more after a death; None if the agent has moved
-        on, so that there is nothing to do."""
+        on, so that there is nothing to do; or the cap that keeps it from beginning."""
+        return await self._begin(agent_id, segment, self._world.house.caps)
+
+    async def begin_sub_agent(self, agent_id: AgentId, segment: int) -> Agent | None:
+        """As `begin`; no cap concerns it, for it is part of its parent's work."""
+        begun = await self._begin(agent_id, segment, Caps())
+        assert not isinstance(begun, Full), "there is no cap"
+        return begun
+
+    async def _begin(self, agent_id: AgentId, segment: int, caps: Caps) -> Agent | Full | None:
         for _ in range(MOST_LOOKS):
             agent = await self._world.store.agent(agent_id)
             is_due = agent is not None and agent.state in (State.QUEUED, State.ACTIVE)
             if agent is None or not is_due or agent.segment != segment:
                 return None
             step = Begin(self._world.worker, clock_lead(self._world.clock))
-            if begun := await self.apply(agent, step):
+            change = await self._change(agent, step, None)
+            begun = await self._world.store.begin(change, caps)
+            if isinstance(begun, Full):
+                return begun
+            _log_move(change, begun)
+            if begun is not None:
                 return begun
         return None
+
+    async def _change(self, agent: Agent, step: Step, kept: KeptWork | None) -> Transition:
+        """The step, and that the clock was set, if it was."""
+        change = transition(agent, step, kept, self._world.clock.now())
+        if told := await self._clock_set(agent):
+            change = replace(change, events=(told, *change.events))
+        return change
 
     async def end_taken_away(self, agent_id: AgentId) -> Agent | None:
         """Keep the work of an agent that was taken away, and of which nothing runs any more, so

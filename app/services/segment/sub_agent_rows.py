@@ -143,7 +143,7 @@ class SubAgents:
 
         await gate.record_next(grant)
         queued = await self._world.store.agent(AgentId.parse(asked.agent))
-        begun = None if queued is None else await self._moves.begin(queued.id, queued.segment)
+        begun = queued and await self._moves.begin_sub_agent(queued.id, queued.segment)
         if begun is None:
             raise NoSubAgent("The sub-agent was ended before it went on.")
         log.info("sub-agent goes on", extra={"agent": str(begun.id), "parent": begun.parent})
@@ -200,7 +200,7 @@ class SubAgents:
             why = self._world.redact(str(refusal), MOST_WHY_CHARACTERS)
             await gate.note(SpawnRefused(at=self._world.clock.now(), why=why))
             raise
-        begun = await self._moves.begin(child.id, 0)
+        begun = await self._moves.begin_sub_agent(child.id, 0)
         if begun is None:
             raise NoSubAgent("The sub-agent was ended before it began.")
         log.info("sub-agent started", extra={"agent": str(begun.id), "parent": begun.parent})
