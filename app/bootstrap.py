@@ -82,6 +82,7 @@ from app.core.text.redact import Redactor
 from app.ports import (
     Clock,
     Handler,
+    Job,
     Preparation,
     Processes,
     Providers,
@@ -166,6 +167,8 @@ class Service:
     dispatcher: Dispatcher
     perform: Handler
     """Does one piece of durable work."""
+    tidy_own_directory: Job
+    """If that is due."""
     raising: Raising
     timetable: Timetable
     writer: GroupWriter
@@ -197,6 +200,7 @@ class Service:
         # Asked for at once and often, so that a service which is seldom up for long does it too.
         self.timetable.every(timedelta(hours=1), self._forget, at_once=True)
         self.timetable.every(timedelta(hours=1), self._tidy, at_once=True)
+        self.timetable.every(timedelta(hours=1), self.tidy_own_directory, at_once=True)
         if self.is_adaptive:
             self.timetable.every(timedelta(hours=1), self._adapt, at_once=True)
         self.timetable.every(SWEEP_EVERY, self.engine.sweep)
@@ -327,6 +331,7 @@ def build(
         intake=Intake(secrets, store, world.clock),
         dispatcher=Dispatcher(store, world.exclusive, world.clock, services.plans),
         perform=services.perform,
+        tidy_own_directory=services.housekeeping.tidy_if_due,
         raising=services.raising,
         timetable=adapters.timetable or ScheduledTimes(world.clock),
         writer=writer,

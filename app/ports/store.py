@@ -473,6 +473,10 @@ class Store(Protocol):
         Nobody else begins between the count and the change."""
         ...
 
+    async def ended_with_artifacts(self, before: datetime) -> Sequence[AgentId]:
+        """Agents that ended before an instant, and of which something is kept for other workers."""
+        ...
+
     async def whereabouts(self, agent: AgentId) -> Whereabouts | None:
         """Where its files are; None: nobody has noted it."""
         ...

@@ -1,6 +1,8 @@
 """Workspaces: real git between GitHub and an agent that is not trusted."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import ClassVar, Final, Protocol
 
@@ -146,6 +148,19 @@ class Workspace(Protocol):
         from which the work left the default branch, and with `sha`, a commit that `keep` has
         answered, to go on to. Nothing of the agent's own clone is in it. One that was made before
         is deleted. Raises `WorkspaceFailed`."""
+        ...
+
+    async def agents(self) -> Sequence[str]:
+        """Ids of the agents that have files in this data directory. Raises `WorkspaceFailed`."""
+        ...
+
+    async def tidied_at(self) -> datetime | None:
+        """When this data directory was tidied last; None: nobody knows. Raises
+        `WorkspaceFailed`."""
+        ...
+
+    async def note_tidied(self, at: datetime) -> None:
+        """Remember it, for whatever process comes next. Raises `WorkspaceFailed`."""
         ...
 
     async def tidy_up(self, agent: str) -> None:

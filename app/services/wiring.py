@@ -44,6 +44,7 @@ from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.patience import patient
+from app.services.reconciling.housekeeping import Housekeeping
 from app.services.reconciling.needs_human import NeedsHumanTurns
 from app.services.reconciling.publications import Publications
 from app.services.reconciling.repository import RepositoryLooks
@@ -78,6 +79,8 @@ class Services(NamedTuple):
     """For the API."""
     plans: KnownPlans
     """For the dispatcher."""
+    housekeeping: Housekeeping
+    """For the timetable."""
 
 
 def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
@@ -233,4 +236,5 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
             case _:
                 assert_never(work)
 
-    return Services(patient(perform, world.clock, drain), raising, plans)
+    housekeeping = Housekeeping(world, Guard())
+    return Services(patient(perform, world.clock, drain), raising, plans, housekeeping)

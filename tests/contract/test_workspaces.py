@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +19,8 @@ from tests.twins.git import MemoryGit
 from tests.twins.workspace import TwinWorkspace
 
 FILES = {"app.py": "print('hello')\n", ".gitignore": "*.log\n"}
+
+ONE_DAY = datetime(2026, 5, 4, 12, 0, 0, 123_456, tzinfo=UTC)
 
 
 class Place(Protocol):
@@ -390,6 +393,16 @@ async def test_files_count_where_the_agent_began_last(place: Place) -> None:
     assert not await place.workspace.has(ORDER.agent, Whereabouts(here, 4)), "and not older"
     assert not await place.workspace.has(ORDER.agent, Whereabouts("elsewhere", 3))
     assert not await place.workspace.has("octo/demo#13/bug-fix/1", third)
+
+
+async def test_whose_files_lie_there_and_when_they_were_tidied_is_known(place: Place) -> None:
+    assert await place.workspace.agents() == []
+    assert await place.workspace.tidied_at() is None
+    await place.workspace.note(ORDER.agent, Whereabouts(await place.workspace.directory_id(), 1))
+    for at in (ONE_DAY, ONE_DAY + timedelta(days=1)):
+        await place.workspace.note_tidied(at)
+        assert await place.workspace.tidied_at() == at
+    assert await place.workspace.agents() == [ORDER.agent]
 
 
 async def test_a_clone_of_an_earlier_day_is_not_pushed(place: Place) -> None:

@@ -15,9 +15,8 @@ import pytest
 from app.adapters.workspace import agent_directory
 from app.core.agents.agent import AgentId
 from app.core.agents.lifecycle import State
-from app.ports import Reconcile
 from app.scripted.script import Answer, Call
-from app.services.handlers.reconciliation import SESSIONS_KEPT_FOR, TIDY
+from app.services.reconciling.housekeeping import SESSIONS_KEPT_FOR
 from tests.contract.store_support import NOON
 from tests.scenarios.test_adapting import house
 from tests.support.past import Past
@@ -121,12 +120,12 @@ def test_a_conversation_is_deleted_30_days_after_its_agents_end(tmp_path: Path) 
             for name in ("session", "home"):
                 (place / name).mkdir(parents=True)
                 (place / name / "words").write_text("What was said.")
-        tidy = Reconcile(TIDY, "tidy:test")
 
         async def tidies() -> None:
-            await service.perform(tidy)
+            await service.tidy_own_directory()
 
         for _ in range(2):
+            (tmp_path / "data" / "tidied").unlink(missing_ok=True)
             asyncio.run(tidies())
             kept = {days: [each.name for each in place.iterdir()] for days, place in files.items()}
             assert {"session", "home"} <= {*kept[29]}

@@ -259,8 +259,8 @@ def test_who_waits_for_a_worker_says_where_it_stands_within_seconds() -> None:
         assert (squad.clock.now() - began).total_seconds() < 10
         words = [only(squad, task) for task in behind]
         assert "The agent waits for a worker; it is next" in words[0]
-        assert "The agent waits for a worker; one agent is ahead of it." in words[1]
-        assert "The agent waits for a worker; 2 agents are ahead of it." in words[2]
+        assert "worker; one agent of this repository is ahead of it." in words[1]
+        assert "worker; 2 agents of this repository are ahead of it." in words[2]
         (squad.directory / "go").touch()
         squad.passes(seconds=5)
         for task in (at_work, *behind):
@@ -278,7 +278,7 @@ def test_where_it_stands_is_told_again_when_that_has_changed() -> None:
         for _ in range(3):
             squad.clock.turn(timedelta(seconds=PASS_SECONDS))
             squad.goes_on_for(400)
-        assert "one agent is ahead of it" in only(squad, second)
+        assert "one agent of this repository is ahead of it" in only(squad, second)
         squad.close(first)
         squad.goes_on_for(400)
         for _ in range(3):

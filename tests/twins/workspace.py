@@ -7,7 +7,9 @@ import asyncio
 import hashlib
 import shutil
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from tarfile import TarError
 
@@ -127,6 +129,7 @@ class Disk:
     """What was checked out apart, by the agent whose work it is."""
     generations: dict[str, int] = field(default_factory=dict)
     """How many times each agent had begun when it began here last."""
+    tidied_at: datetime | None = None
 
 
 class TwinWorkspace:
@@ -295,6 +298,18 @@ class TwinWorkspace:
         apart.write(clone.git.files(clone.base))
         self._apart[order.agent] = apart
         return Checkout(directory, clone.base, sha, is_fresh=True, is_unchanged=True)
+
+    async def agents(self) -> Sequence[str]:
+        self._asked("agents")
+        return sorted(self._disk.generations)
+
+    async def tidied_at(self) -> datetime | None:
+        self._asked("tidied_at")
+        return self._disk.tidied_at
+
+    async def note_tidied(self, at: datetime) -> None:
+        self._asked("note_tidied")
+        self._disk.tidied_at = at
 
     async def tidy_up(self, agent: str) -> None:
         self._asked(f"tidy_up {agent}")

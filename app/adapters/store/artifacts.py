@@ -1,11 +1,15 @@
 """What is kept of agents where every worker reaches it: here, in the database."""
 
+from collections.abc import Sequence
+from datetime import datetime
+
 import sqlalchemy as sa
 
 from app.adapters.store import registry
 from app.adapters.store.dialects import insert
-from app.adapters.store.tables import ARTIFACTS
+from app.adapters.store.tables import AGENTS, ARTIFACTS
 from app.core.agents.agent import Agent, AgentId
+from app.core.agents.lifecycle import FINAL
 from app.ports import Artifact, ArtifactKind
 
 
@@ -29,6 +33,17 @@ def keep(connection: sa.Connection, seen: Agent, kind: ArtifactKind, artifact: A
         .on_conflict_do_update(index_elements=[ARTIFACTS.c.agent_id, ARTIFACTS.c.kind], set_=values)
     )
     return True
+
+
+def of_ended(connection: sa.Connection, before: datetime) -> Sequence[AgentId]:
+    """Of whom something is kept although they ended before an instant."""
+    found = connection.scalars(
+        sa.select(AGENTS.c.id)
+        .where(AGENTS.c.state.in_([state.value for state in FINAL]), AGENTS.c.updated_at < before)
+        .where(sa.exists().where(ARTIFACTS.c.agent_id == AGENTS.c.id))
+        .order_by(AGENTS.c.id)
+    )
+    return [AgentId.parse(each) for each in found]
 
 
 def forget(connection: sa.Connection, agent: AgentId) -> None:

@@ -462,6 +462,10 @@ class SqlStore:
             lambda connection: artifacts.keep(connection, agent, kind, artifact)
         )
 
+    async def ended_with_artifacts(self, before: datetime) -> Sequence[AgentId]:
+        """Agents that ended before an instant, and of which something is kept."""
+        return await read(self._engine, lambda connection: artifacts.of_ended(connection, before))
+
     async def forget_artifacts(self, agent: AgentId) -> None:
         """Keep nothing of it any longer."""
         await self._writer.run(lambda connection: artifacts.forget(connection, agent))

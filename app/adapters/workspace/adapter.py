@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime
 from pathlib import Path
 from tarfile import TarError
 from typing import Final
@@ -28,13 +29,16 @@ from app.adapters.workspace.packed import TooMuch, packed, unpack
 from app.adapters.workspace.places import (
     Place,
     agent_directory,
+    agents_in,
     check_branches,
     clear_git_locks,
     delete_tree,
     directory_id,
     holds,
+    last_tidied,
     locked,
     mirror_path,
+    note_tidied,
 )
 from app.adapters.workspace.publish import Publication
 from app.adapters.workspace.pull import pull
@@ -235,6 +239,21 @@ class GitWorkspace:
             files = await dependencies(self._git, place.handover, base)
         directory = place.apart.workspace
         return Checkout(directory, base, sha, is_fresh=True, dependencies=files, is_unchanged=True)
+
+    async def agents(self) -> Sequence[str]:
+        """Whoever has a directory here."""
+        with _file_system(self._data_directory):
+            return agents_in(self._data_directory)
+
+    async def tidied_at(self) -> datetime | None:
+        """As noted in a file; None: there is none, or a power cut has left it unreadable."""
+        with _file_system(self._data_directory):
+            return last_tidied(self._data_directory)
+
+    async def note_tidied(self, at: datetime) -> None:
+        """Write the file."""
+        with _file_system(self._data_directory):
+            note_tidied(self._data_directory, at)
 
     async def tidy_up(self, agent: str) -> None:
         """Delete the clone apart, whatever has become of it."""

@@ -9,13 +9,15 @@ import stat
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from app.ports import CheckoutOrder, Whereabouts, WorkspaceFailed
 
 DIRECTORY_ID: Final = "directory-id"
+TIDIED: Final = "tidied"
 MOST_NAME_CHARACTERS: Final = 200
 LOCK_SECONDS: Final = 600.0
 _LOCK_POLL_SECONDS: Final = 0.02
@@ -33,6 +35,33 @@ def agent_directory(data_directory: Path, agent_id: str) -> Path:
     if not name or name.startswith(".") or len(name) > MOST_NAME_CHARACTERS:
         raise WorkspaceFailed(f"Not an agent's id: {agent_id[:MOST_NAME_CHARACTERS]!r}.")
     return data_directory / "agents" / name
+
+
+def agents_in(data_directory: Path) -> list[str]:
+    """Ids of the agents that have a directory; the opposite of `agent_directory`. May raise
+    `OSError`."""
+    agents = data_directory / "agents"
+    if not agents.exists():
+        return []
+    return sorted(unquote(each.name.replace("_", "%")) for each in agents.iterdir())
+
+
+def last_tidied(data_directory: Path) -> datetime | None:
+    """When the data directory was tidied. May raise `OSError`."""
+    file = data_directory / TIDIED
+    if not file.exists():
+        return None
+    try:
+        return datetime.fromisoformat(file.read_text())
+    except ValueError:
+        return None
+
+
+def note_tidied(data_directory: Path, at: datetime) -> None:
+    """Remember that it was. May raise `OSError`."""
+    new = data_directory / f"{TIDIED}.new"
+    new.write_text(at.isoformat())
+    new.replace(data_directory / TIDIED)
 
 
 def directory_id(data_directory: Path, new_name: Callable[[], str]) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import Waits
-from app.core.agents.lifecycle import FINAL, LIVE, State
+from app.core.agents.lifecycle import LIVE, State
 from app.core.agents.work import ACCESS
 from app.core.steering.seen import AS_IT_WAS
 from app.core.words.alerts import A_DAY, unseen
@@ -41,6 +41,7 @@ from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.queueing import places_in_queue
 from app.services.reconciling.doubles import IN_FLIGHT
+from app.services.reconciling.housekeeping import SESSIONS_KEPT_FOR
 from app.services.reconciling.needs_human import NeedsHumanTurns
 from app.services.reconciling.publications import Publications
 from app.services.reconciling.repairs import Repairs
@@ -55,15 +56,12 @@ from app.services.world import World
 
 MOST_TOLD_OF_THE_QUEUE: Final = 100
 """Agents at the front of the queue that keep saying where they stand."""
-WORKSPACES_KEPT_FOR: Final = timedelta(days=7)
-SESSIONS_KEPT_FOR: Final = timedelta(days=30)
-"""Conversations of final agents, for whoever triages."""
 COMMANDS_KEPT_FOR: Final = timedelta(days=90)
 """Who told Squadron what: for audit, and so that an edited comment runs nothing twice."""
 START: Final = "start"
 """Why a pass runs when a process has started."""
 TIDY: Final = "tidy"
-"""Why a pass runs that also tidies up; once a day."""
+"""Why a pass runs that also forgets what is long over; once a day."""
 ADAPT: Final = "adapt"
 """Why a pass runs that looks at what limits should be instead; once a week."""
 
@@ -157,7 +155,7 @@ class Reconciliation:
             purse = Purse(spent, self._drain, self._world.house.max_starts_per_pass)
             await self._run(looked, repairs, purse)
         if work.why == TIDY:
-            await self._tidy_up()
+            await self._forget()
         now = self._world.clock.now()
         done = Pass(
             why=work.why,
@@ -389,26 +387,15 @@ class Reconciliation:
         self._away.discard(name)
         self._archived.discard(name)
 
-    async def _tidy_up(self) -> None:
-        """Give back the disk of agents that are long finished: the clone if all of the work is
-        pushed, later the session too."""
-        now = self._world.clock.now()
-        with self._guard.over("kept setups"):
-            await self._world.setups.tidy(now)
-        await self._world.store.forget_commands(now - COMMANDS_KEPT_FOR)
-        await self._world.store.forget_written(now - COMMANDS_KEPT_FOR)
-        for agent in await self._world.store.agents(states=FINAL):
-            with self._guard.over(f"files of {agent.id}"):
-                await self._tidy_up_after(agent, now)
-
-    async def _tidy_up_after(self, agent: Agent, now: datetime) -> None:
-        name, workspace = str(agent.id), self._world.workspace
-        is_long_ago = agent.updated_at < now - WORKSPACES_KEPT_FOR
-        if is_long_ago and not await workspace.remove(name):
-            log.warning("workspace kept: not all is pushed", extra={"agent": name})
-        if agent.updated_at < now - SESSIONS_KEPT_FOR:
-            await workspace.forget_session(name)
-            await self._world.artifacts.forget_artifacts(agent.id)
+    async def _forget(self) -> None:
+        """Give back what all workers keep together of what is long over; each tidies its own
+        directory itself."""
+        now, store = self._world.clock.now(), self._world.store
+        await store.forget_commands(now - COMMANDS_KEPT_FOR)
+        await store.forget_written(now - COMMANDS_KEPT_FOR)
+        for agent_id in await store.ended_with_artifacts(now - SESSIONS_KEPT_FOR):
+            with self._guard.over(f"kept files of {agent_id}"):
+                await self._world.artifacts.forget_artifacts(agent_id)
 
 
 def _last(seen: Mapping[str, Look], repository: Repository, *, fully: bool) -> datetime:
