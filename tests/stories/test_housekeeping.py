@@ -37,6 +37,22 @@ def test_each_directory_is_tidied_once_a_day_at_a_start_if_that_is_due() -> None
         assert tidied(squad) == 4, "a clock that was set back stops nothing"
 
 
+def test_what_could_not_be_tidied_since_the_database_was_away_is_tidied_within_the_hour() -> None:
+    with story(PLACES) as squad:
+        squad.tolerates("database is locked")
+        task = squad.give("fixer", "Fix it", *FIXES)
+        squad.merge(task)
+        squad.settle()
+        squad.passes(days=6, hours=23)
+        name = str(squad.agent(task).id)
+        with squad.without("database"):
+            squad.clock.turn(timedelta(days=1))
+            squad.goes_on_for(400)
+            assert f"remove {name}" not in squad.workspace.calls
+        squad.passes(hours=1)
+        assert squad.workspace.calls.count(f"remove {name}") == 1
+
+
 def test_a_clone_is_deleted_a_week_after_the_end_by_the_worker_whose_it_is() -> None:
     with story(PLACES) as squad:
         task = squad.give("fixer", "Fix it", *FIXES)

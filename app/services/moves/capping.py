@@ -4,8 +4,6 @@ Whether a cap is reached is decided where the agent begins, in the transaction t
 workers cannot both take the last place. Whoever stops working lets others on.
 """
 
-import logging
-
 from app.core.agents.agent import Agent, AgentId
 from app.core.agents.caps import AT_WORK, may_go_on, reached
 from app.core.agents.events import HeldUp, LetOn, Waits
@@ -15,8 +13,6 @@ from app.core.rules.caps import Full
 from app.core.words.refusals import cap_reached
 from app.services.moves.moves import Moves
 from app.services.world import World
-
-log = logging.getLogger("squadron.caps")
 
 
 class Capping:
@@ -42,7 +38,9 @@ class Capping:
     async def hold(self, agent_id: AgentId, segment: int, full: Full) -> None:
         """Let an agent wait that cannot begin, unless it has moved on."""
         agent = await self._world.store.agent(agent_id)
-        if agent is None or agent.segment != segment or agent.waits_for is Waits.CAP:
+        if agent is None or agent.segment != segment or agent.state is not State.QUEUED:
+            return
+        if agent.waits_for is Waits.CAP:
             return
         told = HeldUp(at=self._world.clock.now(), waits_for=Waits.CAP, why=cap_reached(full))
         await self._moves.apply(agent, HoldBack(told))

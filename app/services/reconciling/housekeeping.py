@@ -4,6 +4,7 @@ Each worker tidies its own directory: nobody else reaches it.
 """
 
 import logging
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -37,17 +38,20 @@ class Housekeeping:
             if before is not None and before <= now < before + TIDIED_EVERY:
                 return
             agents = await workspace.agents()
+            await self._tidy(agents, now)
             await workspace.note_tidied(now)
         except WorkspaceFailed as failed:
             log.warning("not tidied: %s", failed)
-            return
+        else:
+            log.info("tidied", extra={"agents": len(agents)})
+
+    async def _tidy(self, agents: Sequence[str], now: datetime) -> None:
         self._guard.begin()
         with self._guard.over("kept setups"):
             await self._world.setups.tidy(now)
         for name in agents:
             with self._guard.over(f"files of {name}"):
                 await self._tidy_up_after(name, now)
-        log.info("tidied", extra={"agents": len(agents)})
 
     async def _tidy_up_after(self, name: str, now: datetime) -> None:
         agent = await self._world.store.agent(AgentId.parse(name))
