@@ -63,6 +63,7 @@ from app.adapters.sandbox import (
 from app.adapters.shell import parse
 from app.adapters.standstill import Standstill
 from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.failures import if_full
 from app.adapters.store.ledger import SqlLedger
 from app.adapters.store.pacing import SqlPacing
 from app.adapters.store.rates import SqlRates
@@ -289,7 +290,11 @@ def build(
     drain, standstill = Drain(), Standstill()
     clock = adapters.clock or SystemClock(standstill.monotonic)
     name = worker_name(new_name())
-    make_database = adapters.database or partial(make_engine, application=application_name(name))
+    make_database = adapters.database or partial(
+        make_engine,
+        application=application_name(name),
+        most_connections=settings.database_pool,
+    )
     database = make_database(settings.database_url.get_secret_value())
     queues = {**AT_ONCE, **({WorkKind.SEGMENT: operator.worker_agents} if runs_agents else {})}
     make = adapters.engine or partial(
@@ -300,7 +305,7 @@ def build(
         migrate(database)
     except (StoreUnavailable, psycopg.OperationalError) as error:
         raise DatabaseAway(
-            f"SQUADRON_DATABASE_URL: the database cannot be used: {error}"
+            f"SQUADRON_DATABASE_URL: the database cannot be used: {error}{if_full(error)}"
         ) from error
     writer = GroupWriter(database)
     store = SqlStore(database, writer, engine.enqueue_with)

@@ -16,10 +16,18 @@ from pydantic import SecretStr
 
 from app.config.names import endpoint_url, model
 from app.config.secretfiles import SecretFileError, secret_text
-from app.config.variables import DEFAULT_API_URL, DEFAULT_DATA_DIR, PREFIX, VARIABLES
+from app.config.variables import (
+    DEFAULT_API_URL,
+    DEFAULT_DATA_DIR,
+    DEFAULT_DATABASE_POOL,
+    PREFIX,
+    VARIABLES,
+)
 
 LEAST_SECRET_CHARACTERS: Final = 6
 """Shorter values are no secrets: they stand in ordinary words."""
+DATABASE_POOLS: Final = (3, 200)
+"""Least and most."""
 MAX_ROTATING: Final = 2
 """Webhook secrets, and private keys, that are accepted at once: the new one and the one before."""
 SECRETS: Final = tuple(name for name, variable in VARIABLES.items() if variable.is_secret)
@@ -76,6 +84,8 @@ class Settings:
     """Absolute."""
     database_url: SecretStr
     """An SQLAlchemy address: `sqlite:///…` or `postgresql+psycopg://…`."""
+    database_pool: int = DEFAULT_DATABASE_POOL
+    """Connections to PostgreSQL that a process keeps at most for its queries."""
     artifacts: str | None = None
     """Where it is kept what other machines need of agents: an absolute path, or `s3://…`; None: in
     the database."""
@@ -154,6 +164,7 @@ class _Reader:
             github_git_url=self._url("GITHUB_GIT_URL") or git_url_of(api_url),
             data_dir=data_dir,
             database_url=self._database_url(known.get("DATABASE_URL"), data_dir),
+            database_pool=self._database_pool(),
             artifacts=self._artifacts(),
             artifact_secrets=self._artifact_secrets(),
             config=Path(config).absolute() if config else None,
@@ -260,6 +271,15 @@ class _Reader:
         if not separator or not (names_a_file or scheme == "postgresql+psycopg"):
             self._wrong("DATABASE_URL", "must start with postgresql:// or sqlite:///")
         return SecretStr(f"{scheme}://{rest}")
+
+    def _database_pool(self) -> int:
+        value, least, most = self._value("DATABASE_POOL"), *DATABASE_POOLS
+        if value is None:
+            return DEFAULT_DATABASE_POOL
+        if value.isascii() and value.isdigit() and least <= int(value[:9]) <= most:
+            return int(value)
+        self._wrong("DATABASE_POOL", f"must be a number of connections from {least} to {most}")
+        return DEFAULT_DATABASE_POOL
 
     def _artifacts(self) -> str | None:
         value = self._value("ARTIFACTS")

@@ -13,6 +13,8 @@ PREFIX: Final = "SQUADRON_"
 DEFAULT_API_URL: Final = "https://api.github.com"
 DEFAULT_DATA_DIR: Final = ".squadron-data"
 """Below the directory in which Squadron is started; images and services set the variable."""
+DEFAULT_DATABASE_POOL: Final = 10
+"""Connections."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,11 @@ VARIABLES: Final[Mapping[str, Variable]] = MappingProxyType(
             meaning="`postgresql://…` or `sqlite:////path`; it may hold a password",
             default="SQLite in the data directory",
             is_secret=True,
+        ),
+        "DATABASE_POOL": Variable(
+            meaning="the most connections to PostgreSQL that a process keeps for its queries, 3 to"
+            " 200; it needs three more besides",
+            default=f"{DEFAULT_DATABASE_POOL}",
         ),
         "ARTIFACTS": Variable(
             meaning="a directory or an address (`s3://BUCKET/PATH`) that all workers reach, for"

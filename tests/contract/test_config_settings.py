@@ -72,6 +72,18 @@ def test_a_complete_environment_is_enough_to_serve() -> None:
     assert shown(settings.github_private_keys) == [PEM]
 
 
+@pytest.mark.parametrize(("said", "pool"), [("", 10), ("3", 3), (" 12 ", 12), ("200", 200)])
+def test_a_process_is_told_how_many_connections_it_may_have(said: str, pool: int) -> None:
+    assert load_settings({"SQUADRON_DATABASE_POOL": said}).database_pool == pool
+
+
+@pytest.mark.parametrize("said", ["2", "201", "-5", "many", "1e2", "9" * 5_000, "٣"])
+def test_a_number_of_connections_that_cannot_be_is_refused(said: str) -> None:
+    assert refused({"SQUADRON_DATABASE_POOL": said}) == (
+        "SQUADRON_DATABASE_POOL must be a number of connections from 3 to 200",
+    )
+
+
 @pytest.mark.parametrize("name", SECRETS)
 def test_every_secret_can_come_from_a_file_and_is_never_shown(name: str, tmp_path: Path) -> None:
     value = {"GITHUB_PRIVATE_KEY": PEM, "DATABASE_URL": f"postgresql://u:{CANARY}@h/d"}.get(

@@ -5,9 +5,12 @@ import asyncio
 import pytest
 import sqlalchemy as sa
 
+from app.adapters.clock import new_name
 from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.failures import translated
+from app.adapters.store.reading import read
 from app.ports import StoreUnavailable
-from tests.contract.store_support import NOON, World, a_new_agent
+from tests.contract.store_support import NOON, World, a_new_agent, own_postgresql_database
 
 
 def _setting(connection: sa.Connection, name: str) -> str:
@@ -54,3 +57,49 @@ def test_a_server_that_is_not_there_is_unavailable() -> None:
     with pytest.raises(StoreUnavailable, match="cannot be used"):
         migrate(engine)
     engine.dispose()
+
+
+def test_a_server_that_takes_no_more_connections_says_what_to_do() -> None:
+    with own_postgresql_database() as url:
+        few = f"few_{new_name()}"
+        server = make_engine(url).execution_options(isolation_level="AUTOCOMMIT")
+        with server.connect() as connection:
+            connection.exec_driver_sql(f"CREATE ROLE {few} LOGIN CONNECTION LIMIT 2")
+        as_few = sa.make_url(url).set(username=few).render_as_string(hide_password=False)
+        engine = make_engine(as_few)
+        try:
+            with engine.connect(), engine.connect(), pytest.raises(StoreUnavailable) as refused:
+                migrate(engine)
+        finally:
+            engine.dispose()
+            with server.connect() as connection:
+                connection.exec_driver_sql(f"DROP ROLE {few}")
+            server.dispose()
+    assert "too many connections" in str(refused.value)
+    assert "Lower that, or raise `max_connections`" in str(refused.value)
+    assert "SQUADRON_DATABASE_POOL for its queries, and 3 besides" in str(refused.value)
+
+
+@pytest.mark.parametrize("migrated", ["postgresql"], indirect=True)
+async def test_a_process_has_so_many_connections_as_it_is_told(world: World) -> None:
+    url = world.engine.url.render_as_string(hide_password=False)
+    engine = make_engine(url, "squadron-counted", most_connections=3)
+    counted = sa.text(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'squadron-counted'"
+    )
+
+    def reads(connection: sa.Connection) -> int:
+        connection.execute(sa.text("SELECT pg_sleep(0.05)"))
+        return int(connection.scalar(counted) or 0)
+
+    seen = await asyncio.gather(*(read(engine, reads) for _ in range(12)))
+    engine.dispose()
+    assert max(seen) == 3
+
+
+def test_who_waits_too_long_for_a_connection_of_its_own_process_is_told_so() -> None:
+    busy = translated(sa.exc.TimeoutError("QueuePool limit of size 3 overflow 0 reached"))
+    assert str(busy) == (
+        "the database cannot be used: all connections of this process are busy"
+        " (SQUADRON_DATABASE_POOL)"
+    )

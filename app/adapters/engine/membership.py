@@ -217,14 +217,16 @@ class ClusterMembership:
 
 
 def _connect(dsn: str, application_name: str) -> heartbeats.Connection:
-    return psycopg.connect(
+    connection = psycopg.connect(
         dsn,
         autocommit=True,
         application_name=application_name,
-        options=f"-c statement_timeout={MOST_STATEMENT_SECONDS}s",
         connect_timeout=5,
         tcp_user_timeout=10_000,  # milliseconds: the fence must not wait on a network that is gone
         keepalives_idle=5,
         keepalives_interval=2,
         keepalives_count=3,
     )
+    # Not among the options of the connection: PgBouncer takes none.
+    connection.execute(f"SET statement_timeout = '{MOST_STATEMENT_SECONDS}s'")
+    return connection

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import alembic.command
 import alembic.config
+import psycopg
 import sqlalchemy as sa
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
@@ -23,6 +24,10 @@ MOST_LOCK_WAIT_SECONDS: Final = 10
 """How long SQLite waits for another writer."""
 MOST_STATEMENT_SECONDS: Final = 30
 MOST_IDLE_IN_TRANSACTION_SECONDS: Final = 60
+_BOUNDS: Final = {
+    "statement_timeout": MOST_STATEMENT_SECONDS,
+    "idle_in_transaction_session_timeout": MOST_IDLE_IN_TRANSACTION_SECONDS,
+}
 MOST_MIGRATION_SECONDS: Final = 600
 MOST_MIGRATION_WAIT_SECONDS: Final = 120
 """How long a process waits until another one has migrated."""
@@ -31,16 +36,18 @@ _MIGRATION_LOCK: Final = 0x5371_7561_6472_6F6E
 """Ours among PostgreSQL's advisory locks."""
 
 
-def make_engine(url: str, application: str = "squadron") -> sa.Engine:
+def make_engine(
+    url: str, application: str = "squadron", most_connections: int = POOL_SIZE
+) -> sa.Engine:
     """An engine for `sqlite:///path` or `postgresql://…`, with durable commits and bounds.
-    `application`: what PostgreSQL calls its connections.
+    `application`: what PostgreSQL calls its connections; `most_connections`: to PostgreSQL.
 
     Raises `sqlalchemy.exc.ArgumentError` for a text that is no database URL.
     """
     parsed = sa.make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed)
-    return _postgresql(parsed.set(drivername="postgresql+psycopg"), application)
+    return _postgresql(parsed.set(drivername="postgresql+psycopg"), application, most_connections)
 
 
 def why_away(url: str) -> str:
@@ -135,23 +142,28 @@ def _sqlite(url: sa.URL) -> sa.Engine:
     return engine
 
 
-def _postgresql(url: sa.URL, application: str) -> sa.Engine:
-    bounds = {
-        "statement_timeout": MOST_STATEMENT_SECONDS,
-        "idle_in_transaction_session_timeout": MOST_IDLE_IN_TRANSACTION_SECONDS,
-    }
-    return sa.create_engine(
+def _postgresql(url: sa.URL, application: str, most_connections: int) -> sa.Engine:
+    engine = sa.create_engine(
         url,
-        pool_size=POOL_SIZE,
+        pool_size=most_connections,
+        max_overflow=0,
         pool_timeout=MOST_POOL_WAIT_SECONDS,
         pool_use_lifo=True,
         pool_pre_ping=True,
         connect_args={
             "connect_timeout": 10,
             "application_name": application,
-            "options": " ".join(f"-c {name}={most}s" for name, most in bounds.items()),
             "keepalives_idle": 5,
             "keepalives_interval": 2,
             "keepalives_count": 3,
         },
     )
+
+    @sa.event.listens_for(engine, "connect")
+    def _(connection: psycopg.Connection[Any], _record: Any) -> None:
+        # Not among the options of the connection: PgBouncer takes none.
+        for name, most in _BOUNDS.items():
+            connection.execute(f"SET {name} = '{most}s'")
+        connection.commit()
+
+    return engine
