@@ -6,7 +6,7 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -298,7 +298,9 @@ def build(
     database = make_database(settings.database_url.get_secret_value())
     queues = {**AT_ONCE, **({WorkKind.SEGMENT: operator.worker_agents} if runs_agents else {})}
     make = adapters.engine or partial(
-        _durable_engine, _Membership(settings, operator, drain, standstill, name, give_up)
+        _durable_engine,
+        _Membership(settings, operator, drain, standstill, name, give_up),
+        clock.now,
     )
     try:
         engine = make(database, queues)
@@ -471,9 +473,12 @@ class _Membership:
 
 
 def _durable_engine(
-    membership: _Membership, database: sa.Engine, queues: Mapping[WorkKind, int]
+    membership: _Membership,
+    now: Callable[[], datetime],
+    database: sa.Engine,
+    queues: Mapping[WorkKind, int],
 ) -> DurableEngine:
-    return DurableEngine(database, membership(database), queues)
+    return DurableEngine(database, membership(database), queues, now)
 
 
 class Machine(NamedTuple):

@@ -10,8 +10,15 @@ from typing import Any, Final, Protocol
 
 import sqlalchemy as sa
 
-from app.adapters.engine import DurableEngine, RunningEngine, SingleProcess
-from app.adapters.store.database import make_engine
+from app.adapters.clock import SystemClock
+from app.adapters.engine import (
+    ClusterMembership,
+    DurableEngine,
+    Membership,
+    RunningEngine,
+    SingleProcess,
+)
+from app.adapters.store.database import make_engine, migrate
 from app.ports import HandleDelivery, Work, WorkKind
 from tests.twins.clock import TurnedClock
 from tests.twins.engine import TwinEngine
@@ -59,22 +66,28 @@ class Bench(Protocol):
 
 
 class DurableBench:
-    """The real engine, in real time."""
+    """The real engine, in real time; on SQLite if it gets no address of a database."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, postgresql: str | None = None) -> None:
         self.desk = Desk()
-        self.database = make_engine(f"sqlite:///{directory / 'engine.sqlite'}")
-        self._directory = directory
+        self._file = directory / "engine.sqlite"
+        self._postgresql = postgresql
+        self.database = make_engine(postgresql or f"sqlite:///{self._file}")
+        migrate(self.database)
         self._loop = asyncio.new_event_loop()
         self._starts = 0
         self.start()
 
     def start(self) -> None:
         self._starts += 1
-        database = self._directory / "engine.sqlite"
-        membership = SingleProcess(self._directory, database, f"start-{self._starts}")
-        self.engine = DurableEngine(self.database, membership, QUEUES)
+        membership = self._joined(f"start-{self._starts}")
+        self.engine = DurableEngine(self.database, membership, QUEUES, SystemClock().now)
         self.run(self.engine.start(self.desk.handle))
+
+    def _joined(self, worker: str) -> Membership:
+        if self._postgresql is None:
+            return SingleProcess(self._file.parent, self._file, worker)
+        return ClusterMembership(self._postgresql, worker, 60, lambda: 0.0, lambda _: None)
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return self._loop.run_until_complete(work)

@@ -4,23 +4,37 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
 
+from app.adapters.engine import pump
 from app.core.agents.agent import AgentId
 from app.ports import RunSegment, WorkKind
 from tests.contract.engine_bench import QUEUES, Bench, DurableBench, TwinBench, work
+from tests.contract.store_support import own_postgresql_database
 
 
-@pytest.fixture(scope="module", params=[DurableBench, TwinBench], ids=["durable", "twin"])
+@pytest.fixture(scope="module", params=["sqlite", "postgresql", "twin"])
 def bench(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[DurableBench | TwinBench]:
-    here = request.param(tmp_path_factory.mktemp("engine"))
-    yield here
-    here.close()
+    """The durable ones look at their queues when they are called, and at no other time."""
+    directory = tmp_path_factory.mktemp("engine")
+    with ExitStack() as stack:
+        patch = stack.enter_context(pytest.MonkeyPatch.context())
+        patch.setattr(pump, "LOOK_SECONDS", 3_600.0)
+        here: DurableBench | TwinBench
+        if request.param == "twin":
+            here = TwinBench(directory)
+        elif request.param == "sqlite":
+            here = DurableBench(directory)
+        else:
+            here = DurableBench(directory, stack.enter_context(own_postgresql_database()))
+        stack.callback(here.close)
+        yield here
 
 
 def test_work_is_there_if_and_only_if_its_transaction_commits(bench: Bench) -> None:

@@ -143,7 +143,7 @@ def watching(url: str, timeout_seconds: float) -> Iterator[tuple[ClusterMembersh
     """A worker with its fence, and whom it has taken over."""
     taken: list[str] = []
     member = ClusterMembership(url, HERE, timeout_seconds, lambda: 0.0, lambda _: None)
-    member.watch(taken.append)
+    member.watch(taken.append, lambda _: None)
     try:
         yield member, taken
     finally:

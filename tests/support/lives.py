@@ -175,7 +175,7 @@ async def live(directory: Path, slots: int, lives: int, seed: int) -> None:
     database = make_engine(f"sqlite:///{file}")
     membership = SingleProcess(directory, file, str(os.getpid()))
     migrate(database)
-    engine = DurableEngine(database, membership, {WorkKind.SEGMENT: slots})
+    engine = DurableEngine(database, membership, {WorkKind.SEGMENT: slots}, SystemClock().now)
     writer = GroupWriter(database)
     store = SqlStore(database, writer, engine.enqueue_with)
     with (directory / f"slots-{starts}.log").open("w", encoding="utf-8") as log:

@@ -8,25 +8,21 @@ therefore repeatable. Traps and measurements: `facts/engine.md`.
 import asyncio
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final
 
 import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
 
+from app.adapters.engine.calls import LATER, call, hear_own
 from app.adapters.engine.membership import Membership
+from app.adapters.engine.pump import Pump
 from app.ports import Handler, RunSegment, Work, WorkKind, about, work_of
 
 APP_VERSION: Final = "squadron-1"
 """Pinned: with a version that follows the source, any edit would strand running agents."""
 MOST_ATTEMPTS_OF_A_STEP: Final = 4
-POLL_SECONDS: Final = 0.2
-"""How often each queue is looked at for work: short enough that nobody waits for it, long enough
-that a service with nothing to do takes a small part of a core."""
-UNHURRIED_POLL_SECONDS: Final = 1.0
-UNHURRIED: Final = frozenset({WorkKind.REDELIVERY})
-"""Kinds of work that nobody waits for."""
 MOST_FORGOTTEN_AT_ONCE: Final = 5_000
 
 log = logging.getLogger("squadron.engine")
@@ -35,8 +31,8 @@ logging.getLogger("dbos").addHandler(logging.NullHandler())
 
 _perform: Handler | None = None
 """Does one piece of work; None before the engine has started."""
-_running: set[str] = set()
-"""Ids of the work that this process performs now."""
+_pump: Pump | None = None
+"""Has begun the work, and has a place for the next when it ends."""
 
 
 @DBOS.step(
@@ -61,11 +57,12 @@ async def perform(kind: str, work_id: str, subject: str, segment: int) -> None:
 @DBOS.workflow(name="squadron_work", max_recovery_attempts=None)
 async def squadron_work(kind: str, work_id: str, subject: str, segment: int) -> None:
     """The only workflow: its arguments are ids, so that its history stays small and readable."""
-    _running.add(work_id)
+    pump = _pump
     try:
         await perform(kind, work_id, subject, segment)
     finally:
-        _running.discard(work_id)
+        if pump is not None:
+            pump.ended(kind, work_id)
 
 
 class DurableEngine:
@@ -76,14 +73,18 @@ class DurableEngine:
         engine: sa.Engine,
         membership: Membership,
         queues: Mapping[WorkKind, int],
+        now: Callable[[], datetime],
     ) -> None:
         """`queues`: how many pieces of each kind this process works on at once."""
+        self._now = now
         self._engine = engine
         self._membership = membership
         self._queues = queues
         self._url = engine.url.render_as_string(hide_password=False)
         self._json = DBOSPortableJSONSerializer()
         self._client: DBOSClient | None = None
+        self._pump: Pump | None = None
+        self._hear_no_more: Callable[[], None] = lambda: None
         self._missed: frozenset[str] = frozenset()
         """Work that counts as running here, and was not when it was looked for."""
         self._launched = threading.Event()
@@ -99,32 +100,32 @@ class DurableEngine:
 
     def _start(self, handler: Handler) -> None:
         """Takes about a second."""
-        global _perform
+        global _perform, _pump
         _perform = handler
-        DBOS(
+        dbos = DBOS(
             config=DBOSConfig(
                 name="squadron",
                 system_database_url=self._url,
                 system_database_engine=self._engine,
                 serializer=self._json,
-                executor_id=self._membership.executor_id,
+                executor_id=self.worker,
                 application_version=APP_VERSION,
                 log_level="WARNING",
             )
         )
-        DBOS.listen_queues([kind.value for kind in self._queues])
+        DBOS.listen_queues([])
         DBOS.launch()
-        for kind, at_once in self._queues.items():
-            seconds = UNHURRIED_POLL_SECONDS if kind in UNHURRIED else POLL_SECONDS
-            DBOS.register_queue(
-                kind.value, worker_concurrency=at_once, polling_interval_sec=seconds
-            )
+        places = {kind.value: at_once for kind, at_once in self._queues.items()}
+        self._pump = _pump = Pump(dbos, self.worker, APP_VERSION, places, self._now)
         self._client = DBOSClient(
             system_database_url=self._url,
             system_database_engine=self._engine,
             serializer=self._json,
         )
-        self._membership.watch(self._take_over)
+        self._hear_no_more = hear_own(self._engine, self._pump.call)
+        self._membership.watch(self._take_over, self._pump.call)
+        self._sweep()
+        self._pump.start()
         self._launched.set()
 
     async def stop(self, within_seconds: int) -> None:
@@ -133,6 +134,9 @@ class DurableEngine:
 
     def _stop(self, within_seconds: int) -> None:
         self._launched.clear()
+        if self._pump is not None:
+            self._pump.stop()
+        self._hear_no_more()
         DBOS.destroy(workflow_completion_timeout_sec=within_seconds)
         self._membership.leave()
 
@@ -144,6 +148,7 @@ class DurableEngine:
         self._client.enqueue_in_transaction(
             connection, _options(work), work.kind.value, work.id, subject, number
         )
+        call(connection, LATER if work.delay_seconds > 0 else work.kind.value)
 
     async def enqueue(self, work: Work) -> None:
         """Enqueue by itself; an id that was used before runs nothing."""
@@ -167,7 +172,7 @@ class DurableEngine:
         queues = _queues_of_pending(dead_worker)
         if queues:
             log.warning("taking over %d pieces of work of %s", len(queues), dead_worker)
-        _queue_again(queues)
+        self._queue_again(queues)
 
     async def forget_finished(self, before: datetime) -> int:
         """Delete the records of work that ended before an instant; how many, bounded.
@@ -190,19 +195,29 @@ class DurableEngine:
 
     def _sweep(self) -> None:
         self._membership.evict_late()
-        for worker in self.workers_with_pending_work() - {self._membership.executor_id}:
+        for worker in self.workers_with_pending_work() - {self.worker}:
             self._membership.take_over(worker)
         self._queue_missed_again()
 
     def _queue_missed_again(self) -> None:
         """What was missed twice: what begins or ends just now is not in two sweeps."""
-        queues = _queues_of_pending(self._membership.executor_id)
-        missed = frozenset(work_id for work_id in queues if work_id not in _running)
+        assert self._pump is not None
+        queues = _queues_of_pending(self.worker)
+        missed = frozenset(work_id for work_id in queues if not self._pump.is_at_work(work_id))
         lost = {work_id: queues[work_id] for work_id in missed & self._missed}
         if lost:
             log.warning("nobody performs %d pieces of work: they are queued again", len(lost))
-        _queue_again(lost)
+        self._queue_again(lost)
         self._missed = missed - lost.keys()
+
+    def _queue_again(self, queues: Mapping[str, str]) -> None:
+        """`queues`: by the id of the work."""
+        for queue in set(queues.values()):
+            ids = [work_id for work_id, its_queue in queues.items() if its_queue == queue]
+            DBOS.resume_workflows(ids, queue_name=queue)
+        with self._engine.begin() as connection:
+            for queue in set(queues.values()):
+                call(connection, queue)
 
 
 def _is_pending(work_id: str) -> bool:
@@ -238,13 +253,6 @@ def _queues_of_pending(worker: str) -> dict[str, str]:
         workflow.workflow_id: workflow.queue_name or WorkKind.RECONCILIATION.value
         for workflow in pending
     }
-
-
-def _queue_again(queues: Mapping[str, str]) -> None:
-    """`queues`: by the id of the work."""
-    for queue in set(queues.values()):
-        ids = [work_id for work_id, its_queue in queues.items() if its_queue == queue]
-        DBOS.resume_workflows(ids, queue_name=queue)
 
 
 def _options(work: Work) -> EnqueueOptions:

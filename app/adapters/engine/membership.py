@@ -20,8 +20,10 @@ from typing import Final, Protocol
 import psycopg
 
 from app.adapters.engine import heartbeats
+from app.adapters.engine.calls import CHANNEL
 
 FENCE_SECONDS: Final = 0.5
+"""For so long at most the fence listens before it sees whether a beat is due, or it is over."""
 MOST_STATEMENT_SECONDS: Final = 10
 """Less than a beat may be late; a fence must not wait for what blocks it."""
 
@@ -42,11 +44,10 @@ class Membership(Protocol):
 
     worker: str
     """Unique per process start."""
-    executor_id: str
-    """Under which the engine records what this process runs."""
 
-    def watch(self, take_over: Callable[[str], None]) -> None:
-        """From now on this process counts as a worker; `take_over` gets a dead one's name."""
+    def watch(self, take_over: Callable[[str], None], heard: Callable[[str], None]) -> None:
+        """From now on this process counts as a worker; `take_over` gets a dead one's name, `heard`
+        what is called (`calls`) in other processes."""
         ...
 
     def is_at_work(self, worker: str) -> bool:
@@ -67,15 +68,12 @@ class Membership(Protocol):
 class SingleProcess:
     """SQLite: one process a data directory, and a database. The second start is refused: two that
     take work from one SQLite file do some of it twice (dbos-inc/dbos-transact-py#541).
-
-    The executor id is the same at each start, so that a restart recovers its own work.
     """
-
-    executor_id = "squadron"
 
     def __init__(self, data_directory: Path, database: Path, worker: str) -> None:
         """Takes the locks. Raises `AlreadyRunning`."""
         self.worker = worker
+        self._take_over: Callable[[str], None] | None = None
         data_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         file_of_database = database.resolve()
         with ExitStack() as taken:
@@ -93,8 +91,9 @@ class SingleProcess:
                     ) from error
             self._locks = taken.pop_all()
 
-    def watch(self, take_over: Callable[[str], None]) -> None:
-        """Nobody else can work here, so there is nobody to take over from."""
+    def watch(self, take_over: Callable[[str], None], heard: Callable[[str], None]) -> None:
+        """There is nobody else to hear of."""
+        self._take_over = take_over
 
     def is_at_work(self, worker: str) -> bool:
         """Only this process holds the lock, so every other name is dead."""
@@ -104,7 +103,9 @@ class SingleProcess:
         """There is nobody else."""
 
     def take_over(self, worker: str) -> None:
-        """The engine recovers this executor's own work at start."""
+        """It was here before, and is dead."""
+        assert self._take_over is not None
+        self._take_over(worker)
 
     def leave(self) -> None:
         """Give the data directory and the database up."""
@@ -127,21 +128,23 @@ class ClusterMembership:
         `stood_seconds`: for how long this process has stood still in all. `give_up` is called
         once, from a thread, with this worker's name: from then on this process must do nothing of
         what it held."""
-        self.worker = self.executor_id = worker
+        self.worker = worker
         self._dsn = dsn
         self._timeout_seconds = timeout_seconds
         self._stood_seconds = stood_seconds
         self._give_up = give_up
         self._left = threading.Event()
         self._take_over: Callable[[str], None] | None = None
+        self._heard: Callable[[str], None] | None = None
         self._regular_since = self._beaten_at = time.monotonic()
         """Since when this worker has beaten without a break, and when it did last."""
         self._member = self._connect()
         heartbeats.hold(self._member, worker)
 
-    def watch(self, take_over: Callable[[str], None]) -> None:
+    def watch(self, take_over: Callable[[str], None], heard: Callable[[str], None]) -> None:
         """Start the fence: this process gives up once its lock connection or its row is gone."""
-        self._take_over = take_over
+        self._take_over, self._heard = take_over, heard
+        self._member.execute(f"LISTEN {CHANNEL}")
         heartbeats.join(self._member, self.worker, version("squadron"))
         self._regular_since = self._beaten_at = time.monotonic()
         threading.Thread(target=self._fence, name="squadron-fence", daemon=True).start()
@@ -179,9 +182,12 @@ class ClusterMembership:
         self._member.close()
 
     def _fence(self) -> None:
+        assert self._heard is not None  # `watch` starts this thread
         stood = self._stood_seconds()
-        while not self._left.wait(FENCE_SECONDS):
+        while not self._left.is_set():
             try:
+                for called in self._member.notifies(timeout=FENCE_SECONDS):
+                    self._heard(called.payload)
                 stood, is_member = self._beats(stood)
             except psycopg.Error:
                 is_member = False
@@ -196,7 +202,6 @@ class ClusterMembership:
         member. Raises `psycopg.Error`."""
         since = time.monotonic() - self._beaten_at
         if since < heartbeats.BEAT_SECONDS:
-            self._member.execute("SELECT 1")
             return stood, True
         now = self._stood_seconds()
         is_member = heartbeats.beat(self._member, self.worker, stood_still=now > stood)

@@ -27,8 +27,9 @@ where, is found by comparing."""
 BATCH: Final = 500
 GATHER_SECONDS: Final = 0.05
 """Deliveries come in bursts: looked at together, they hold intake up least."""
-IDLE_SECONDS: Final = 1.0
-"""How long the dispatcher waits when nobody tells it that something came."""
+IDLE_SECONDS: Final = 5.0
+"""How long the dispatcher waits when nobody tells it that something came. Whoever accepts a
+delivery tells it: what is found without that was accepted by a process that has died since."""
 UNAVAILABLE_SECONDS: Final = 2.0
 
 log = logging.getLogger("squadron.dispatch")
