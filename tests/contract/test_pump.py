@@ -73,7 +73,12 @@ def test_what_nobody_called_for_is_found_in_the_end(
     bench.close()
 
 
-def test_more_than_there_are_places_for_is_done_one_after_the_other(bench: DurableBench) -> None:
+def test_more_than_there_are_places_for_is_done_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever ends while others are taken has a place to fill, too: nobody looks by itself here."""
+    monkeypatch.setattr(pump, "LOOK_SECONDS", 3_600.0)
+    bench = DurableBench(tmp_path)
     at_once, most = 0, 0
 
     async def takes_a_while() -> None:
@@ -91,6 +96,7 @@ def test_more_than_there_are_places_for_is_done_one_after_the_other(bench: Durab
     bench.until(lambda: set(names) <= {*bench.desk.ended})
     assert most == QUEUES[WorkKind.DELIVERY]
     assert sorted(bench.desk.begun) == sorted(names), "each once"
+    bench.close()
 
 
 def test_what_was_taken_and_could_not_be_begun_is_queued_again(

@@ -52,6 +52,8 @@ class Pump:
         self._queues = {name: _registered(name, many) for name, many in places.items()}
         self._places = dict(places)
         self._at_work: dict[str, set[str]] = {name: set() for name in places}
+        self._may_hold_more = set[str]()
+        """Queues of which not all was taken, as far as is known: each place that is free counts."""
         self._called = {LATER}
         self._is_stopped = False
         self._bell = threading.Condition()
@@ -84,10 +86,8 @@ class Pump:
     def ended(self, queue: str, work_id: str) -> None:
         """Its place is free."""
         with self._bell:
-            at_work = self._at_work[queue]
-            was_full = len(at_work) >= self._places[queue]
-            at_work.discard(work_id)
-            if was_full:
+            self._at_work[queue].discard(work_id)
+            if queue in self._may_hold_more:
                 self._called.add(queue)
                 self._bell.notify()
 
@@ -132,19 +132,25 @@ class Pump:
         return max(LEAST_SECONDS, min(LOOK_SECONDS, due / 1000 - self._now().timestamp()))
 
     def _fill(self, queue: str) -> None:
-        at_work = self._at_work[queue]
-        if len(at_work) >= self._places[queue]:
-            return  # whoever ends calls
+        with self._bell:
+            self._may_hold_more.add(queue)
+            at_work = len(self._at_work[queue])
+        room = self._places[queue] - at_work
+        if room <= 0:
+            return
         owner, system = generate_uuid(), self._dbos._sys_db
         taken, _ = system.start_queued_workflows(
             self._queues[queue],
             self._executor_id,
             self._version,
             None,
-            len(at_work),
+            at_work,
             owner_xid=owner,
             is_latest_version=False,  # all work names its version
         )
+        if len(taken) < room:
+            with self._bell:
+                self._may_hold_more.discard(queue)
         if taken:
             self._begin(queue, taken, owner)
 
