@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
+from contextlib import AbstractAsyncContextManager
+from typing import Final, Protocol
 
 from starlette.types import ASGIApp, Receive, Scope, Send
-
-from app.web.application import Application
 
 RETRY_SECONDS: Final = 10
 """Told to whoever is sent away."""
@@ -14,11 +13,23 @@ _AWAY: Final = b'{"detail":"the database is away; this process waits for it"}'
 _ALIVE: Final = b'{"status":"ok"}'
 
 
+class Works(Protocol):
+    """The ASGI application of a service that works while the application runs."""
+
+    def running(self) -> AbstractAsyncContextManager[object]:
+        """From the start of the service to its end."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI entry."""
+        ...
+
+
 class Waiting:
     """ASGI: nobody is let in before there is an application, which takes its place then."""
 
     def __init__(
-        self, make: Callable[[], Awaitable[Application]], failed: Callable[[Exception], None]
+        self, make: Callable[[], Awaitable[Works]], failed: Callable[[Exception], None]
     ) -> None:
         """`make`: comes to its end when the process can work; `failed` is told what it, or the
         start of the service, has raised."""

@@ -17,7 +17,7 @@ from app.config.settings import AdminToken, Settings
 from app.core.agents.agent import Agent
 from app.core.agents.events import Raised
 from app.core.agents.lifecycle import State
-from app.web import api
+from app.web import bearers
 from app.web.application import rest
 from tests.contract.github_support import app_key
 from tests.support.people import repository
@@ -138,7 +138,7 @@ def test_every_route_but_those_for_everybody_needs_the_token(tmp_path: Path) -> 
     paths = set(rest(service).openapi()["paths"])
     service.writer.close()
     service.database.dispose()
-    guarded = {path for path in paths if path.startswith(api.GUARDED)}
+    guarded = {path for path in paths if path.startswith(bearers.GUARDED)}
     assert paths - guarded == {"/healthz", "/readyz", "/metrics"}
     assert guarded > {"/api/agents"}
 

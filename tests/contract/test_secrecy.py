@@ -44,7 +44,7 @@ def test_what_another_process_of_the_same_user_reads(is_kept: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "serves", ["serve_with(Adapters(), '127.0.0.1', 0)", "work_with(Adapters())"]
+    "serves", ["serve_with(Adapters(), '127.0.0.1', 0)", "work_with(Adapters(), '127.0.0.1', 0)"]
 )
 def test_who_serves_and_who_works_keep_to_themselves(serves: str) -> None:
     """Before they read any secret: here, none is there."""

@@ -1,10 +1,13 @@
-"""`squadron serve` from its start to its end: what it makes, says and refuses."""
+"""`squadron serve` and `squadron worker` from start to end: what they make, say and refuse."""
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ import pytest
 
 from app.cli.listening import CannotListen, address_of, taken
 from tests.contract.github_support import app_key
+from tests.contract.store_support import own_postgresql_database
 from tests.support import processes
 from tests.support.waiting import MOST_SECONDS, until
 
@@ -32,10 +36,10 @@ def variables(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def refused(variables: dict[str, str], *options: str) -> str:
-    """What a service says that does not start."""
+def refused(variables: dict[str, str], *options: str, command: str = "serve") -> str:
+    """What a process says that does not start."""
     done = subprocess.run(
-        [sys.executable, "-m", "app.cli.main", "serve", *(options or ("--port", "0"))],
+        [sys.executable, "-m", "app.cli.main", command, *(options or ("--port", "0"))],
         env=variables, capture_output=True, text=True, timeout=MOST_SECONDS, check=False,
     )  # fmt: skip
     assert done.returncode == 1, done.stderr
@@ -45,28 +49,45 @@ def refused(variables: dict[str, str], *options: str) -> str:
 
 def served(variables: dict[str, str], directory: Path) -> list[dict[str, Any]]:
     """The log of a service on any free port, which was reached where it says that it is."""
-    log = directory / "service.log"
-    command = [sys.executable, "-m", "app.cli.main", "serve", "--port", "0"]
-    with log.open("a") as stderr:
-        process = processes.start(command, variables, stderr)
+    with running("serve", variables, directory):
+        pass
+    return lines(directory)
 
-    def lines() -> list[dict[str, Any]]:
-        whole = log.read_text().rpartition("\n")[0].splitlines()
-        return [json.loads(line) for line in whole]
+
+def lines(directory: Path) -> list[dict[str, Any]]:
+    """The whole lines of the log there."""
+    whole = (directory / "service.log").read_text().rpartition("\n")[0].splitlines()
+    return [json.loads(line) for line in whole]
+
+
+@contextmanager
+def running(command: str, variables: dict[str, str], directory: Path) -> Iterator[str]:
+    """The address of a process on any free port, reached where it says that it is; asked to end
+    afterwards, as it does."""
+    log = directory / "service.log"
+    arguments = [sys.executable, "-m", "app.cli.main", command, "--port", "0"]
+    with log.open("a") as stderr:
+        process = processes.start(arguments, variables, stderr)
+
+    def address() -> str:
+        [said] = [line["address"] for line in lines(directory) if line["message"] == "serving"]
+        return str(said)
 
     def answers() -> bool:
         assert process.poll() is None, log.read_text()
-        said = [line["address"] for line in lines() if line["message"] == "serving"]
+        if all(line["message"] != "serving" for line in lines(directory)):
+            return False
         try:
-            return bool(said) and httpx.get(f"{said[0]}/healthz", timeout=5).status_code == 200
+            return httpx.get(f"{address()}/healthz", timeout=5).status_code == 200
         except httpx.TransportError:
             return False
 
     try:
         until(answers, "it answers where it says that it serves", within_seconds=MOST_SECONDS)
+        yield address()
     finally:
-        processes.end(process)
-    return lines()
+        code = processes.end(process)
+    assert code == -signal.SIGTERM, log.read_text()
 
 
 def mode_of(directory: Path) -> int:
@@ -77,11 +98,11 @@ def mode_of(directory: Path) -> int:
 def test_a_service_says_where_it_is_and_what_it_lacks_and_keeps_its_data_to_itself(
     variables: dict[str, str], tmp_path: Path
 ) -> None:
-    lines = served(variables, tmp_path)
+    told = served(variables, tmp_path)
     assert mode_of(tmp_path / "data") == 0o700
-    words = [str(line["message"]) for line in lines]
+    words = [str(line["message"]) for line in told]
     [place] = [number for number, each in enumerate(words) if "SQUADRON_MODEL is not set" in each]
-    assert lines[place]["level"] == "WARNING" and place < words.index("serving")
+    assert told[place]["level"] == "WARNING" and place < words.index("serving")
 
 
 @pytest.mark.full
@@ -90,9 +111,9 @@ def test_a_data_directory_that_is_there_stays_as_it_is_and_a_model_is_no_news(
 ) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data").chmod(0o750)
-    lines = served({**variables, "SQUADRON_MODEL": "openai:scripted"}, tmp_path)
+    told = served({**variables, "SQUADRON_MODEL": "openai:scripted"}, tmp_path)
     assert mode_of(tmp_path / "data") == 0o750
-    assert not [line for line in lines if "SQUADRON_MODEL" in line["message"]]
+    assert not [line for line in told if "SQUADRON_MODEL" in line["message"]]
 
 
 @pytest.mark.full
@@ -129,13 +150,41 @@ def test_a_data_directory_that_is_read_only_is_named_with_its_setting(
     assert "cannot be written by user" in refused(variables)
 
 
-@pytest.mark.full
-def test_a_port_of_somebody_else_is_told_before_anything_is_made(
+def test_a_worker_answers_whoever_asks_how_it_does_and_takes_nothing(
     variables: dict[str, str], tmp_path: Path
+) -> None:
+    """It is alone here, as after the web process has died: its figures are those of the database,
+    and there is nobody whom it would have to ask for them."""
+    with (
+        own_postgresql_database() as url,
+        running("worker", {**variables, "SQUADRON_DATABASE_URL": url}, tmp_path) as address,
+        httpx.Client(base_url=address, timeout=MOST_SECONDS) as asked,
+    ):
+        until(lambda: asked.get("/readyz").status_code == 200, "it is ready")
+        figures = asked.get("/metrics")
+        assert figures.status_code == 200
+        assert "squadron_queue_age_seconds 0.0" in figures.text
+        assert "squadron_limit_events" in figures.text
+        assert "one of its workers" in asked.get("/").text
+        assert asked.post("/webhook", content=b"{}").status_code == 404
+        assert asked.get("/api/agents").status_code == 404
+
+
+def test_a_worker_on_sqlite_is_refused(variables: dict[str, str]) -> None:
+    said = refused(variables, command="worker")
+    assert said.splitlines()[-1] == (
+        "a further worker needs PostgreSQL: SQLite serves one process a data directory"
+    )
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_a_port_of_somebody_else_is_told_before_anything_is_made(
+    variables: dict[str, str], tmp_path: Path, command: str
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        said = refused(variables, "--port", f"{port}")
+        said = refused(variables, "--port", f"{port}", command=command)
     assert said == (
         f"port {port} of 127.0.0.1 cannot be listened on: Address already in use;"
         " --port takes another"

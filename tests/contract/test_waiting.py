@@ -9,8 +9,7 @@ import httpx
 import pytest
 from starlette.types import Receive, Scope, Send
 
-from app.web.application import Application
-from app.web.waiting import RETRY_SECONDS, Waiting
+from app.web.waiting import RETRY_SECONDS, Waiting, Works
 
 
 class Ready:
@@ -69,9 +68,9 @@ async def test_nothing_is_taken_before_it_can_work_and_all_is_after() -> None:
     ready, may = Ready(), asyncio.Event()
     failures: list[Exception] = []
 
-    async def make() -> Application:
+    async def make() -> Works:
         await may.wait()
-        return cast(Application, ready)
+        return ready
 
     server = Server(Waiting(make, failures.append))
     await server.starts()
@@ -92,7 +91,7 @@ async def test_nothing_is_taken_before_it_can_work_and_all_is_after() -> None:
 
 
 async def test_who_is_stopped_while_it_waits_ends() -> None:
-    async def make() -> Application:
+    async def make() -> Works:
         await asyncio.Event().wait()
         raise AssertionError("nobody lets it go on")
 
@@ -114,10 +113,10 @@ async def test_what_keeps_it_from_working_is_told(when: str) -> None:
 
             return run()
 
-    async def make() -> Application:
+    async def make() -> Works:
         if when == "made":
             raise ValueError("made")
-        return cast(Application, Failing())
+        return Failing()
 
     told: asyncio.Queue[Exception] = asyncio.Queue()
     server = Server(Waiting(make, told.put_nowait))

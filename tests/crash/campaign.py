@@ -314,20 +314,18 @@ def campaign(
     data.mkdir(mode=0o700, parents=True)
     url = database_url or f"sqlite:///{data / 'squadron.sqlite'}"
     port = processes.free_port()
-    service = f"http://127.0.0.1:{port}"
     with ExitStack() as stack:
-        postman = stack.enter_context(Postman(seed, f"{service}/webhook"))
+        postman = stack.enter_context(Postman(seed, f"http://127.0.0.1:{port}/webhook"))
         model = stack.enter_context(ScriptedServer(Scripts(()), api_key=MODEL_KEY))
         files = {name: repository(ROLES)}
         github = stack.enter_context(
             running_box(directory / "box", files, PEOPLE, WEBHOOK_SECRET, postman.url)
         )
         environment = _environment(directory, github, model, url)
-        serve = (*program, "serve", "--port", str(port))
-        members = [Member(serve, environment, directory / "serve.log", service)]
+        members = [Member((*program, "serve"), environment, directory / "serve.log", port)]
         if database_url is not None:
-            log = directory / "worker.log"
-            members.append(Member((*program, "worker"), environment, log, None))
+            log, port = directory / "worker.log", processes.free_port()
+            members.append(Member((*program, "worker"), environment, log, port))
         for member in members:
             stack.callback(member.end)
         members[0].start()

@@ -25,13 +25,13 @@ class Member:
     """One process of the cluster, started any number of times."""
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], log: Path, url: str | None
+        self, command: Sequence[str], environment: Mapping[str, str], log: Path, port: int
     ) -> None:
-        """`url`: of a process that serves HTTP."""
+        """`command`: `serve` or `worker`, to listen on that port."""
         self.log = log
-        self._command = [sys.executable, *command]
+        self._command = [sys.executable, *command, "--port", f"{port}"]
         self._environment = environment
-        self.url = url
+        self.url = f"http://127.0.0.1:{port}"
         self._process: subprocess.Popen[str] | None = None
         self._ready_lines = 0
 
@@ -75,8 +75,6 @@ class Member:
 
     def is_ready(self) -> bool:
         """Whether it serves."""
-        if self.url is None:
-            return len(self.lines("serving")) > self._ready_lines
         try:
             return httpx.get(f"{self.url}/readyz", timeout=2).status_code == 200
         except httpx.TransportError:

@@ -49,7 +49,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     ):
         team.github.orders("install_further", {"owner": "acme"})
         command, log = (*SQUADRON, "worker"), directory / "worker.log"
-        further = Member(command, team.service.environment, log, None)
+        further = Member(command, team.service.environment, log, free_port())
         further.start()
         try:
             further.until_ready()

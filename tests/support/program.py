@@ -12,7 +12,7 @@ def squadron(adapters: Adapters) -> None:
     match sys.argv[1:]:
         case ["serve", "--port", port]:
             serve_with(adapters, "127.0.0.1", int(port))
-        case ["worker"]:
-            work_with(adapters)
+        case ["worker", "--port", port]:
+            work_with(adapters, "127.0.0.1", int(port))
         case _:
             main()
