@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
@@ -132,6 +133,11 @@ class DatabaseAway(CannotServe):
     """All is there but the database."""
 
 
+MakeEngine = Callable[[sa.Engine, Mapping[WorkKind, int], Callable[[], None]], RunningEngine]
+"""Of the store's database, of how many pieces of each kind are done at once, and of what is called
+when this process is to take no further agents."""
+
+
 @dataclass(frozen=True, slots=True)
 class Adapters:
     """What takes the place of a part of the world: for whoever runs a service where that part is
@@ -141,8 +147,7 @@ class Adapters:
     timetable: Timetable | None = None
     database: Callable[[str], sa.Engine] | None = None
     """Made of its URL."""
-    engine: Callable[[sa.Engine, Mapping[WorkKind, int]], RunningEngine] | None = None
-    """Made of the store's database, and of how many pieces of each kind are done at once."""
+    engine: MakeEngine | None = None
     github: httpx.AsyncBaseTransport | None = None
     """Instead of the network, for calls of the API."""
     processes: Processes | None = None
@@ -212,11 +217,14 @@ class Service:
                 " it to provider:name, or name a model for each role in .squadron/"
             )
         where = {} if self.address is None else {"address": self.address}
-        log.info("serving", extra={"worker": self.engine.worker, **where})
+        log.info(
+            "serving",
+            extra={"worker": self.engine.worker, "version": version("squadron"), **where},
+        )
 
     async def stop(self) -> None:
         """Drain: running agents keep their work, then everything ends. Bounded."""
-        self.drain.request()
+        self.drain.end()
         await self.timetable.stop()
         await self.brakes.stop()
         await self.engine.stop(DRAIN_SECONDS)
@@ -303,7 +311,7 @@ def build(
         clock.now,
     )
     try:
-        engine = make(database, queues)
+        engine = make(database, queues, drain.hand_over)
         migrate(database)
     except (StoreUnavailable, psycopg.OperationalError) as error:
         raise DatabaseAway(
@@ -451,8 +459,7 @@ class _Membership:
 
     def __call__(self, database: sa.Engine) -> Membership:
         if database.dialect.name != "postgresql":
-            file = Path(database.url.database or "")
-            return SingleProcess(self.settings.data_dir, file, self.worker)
+            return SingleProcess(self.settings.data_dir, database, self.worker)
         return ClusterMembership(
             database.url.set(drivername="postgresql").render_as_string(hide_password=False),
             self.worker,
@@ -462,8 +469,8 @@ class _Membership:
         )
 
     def _give_up(self, worker: str) -> None:
-        is_ending = self.drain.is_requested
-        self.drain.request()
+        is_ending = self.drain.is_ending
+        self.drain.end()
         try:
             CutOffNotes(self.settings.data_dir).leave(worker)
         finally:
@@ -477,8 +484,9 @@ def _durable_engine(
     now: Callable[[], datetime],
     database: sa.Engine,
     queues: Mapping[WorkKind, int],
+    hand_over: Callable[[], None],
 ) -> DurableEngine:
-    return DurableEngine(database, membership(database), queues, now)
+    return DurableEngine(database, membership(database), queues, now, hand_over)
 
 
 class Machine(NamedTuple):

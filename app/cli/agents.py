@@ -26,7 +26,7 @@ from app.core.words.budget import holding_words
 from app.core.words.refusals import brake_words
 from app.core.words.report import Report, report
 from app.core.words.story import command_words, quoted, refused_words, story
-from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused
+from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused, Worker
 from app.services.effects.on_github import seen_on_github
 from app.services.queueing import place_in_queue, places_in_queue
 from app.services.views import (
@@ -85,6 +85,9 @@ def agents(as_json: AsJson = False) -> None:
         _print(*_dead(shown.dead_deliveries))
     for brake in shown.brakes:
         say(f"Nothing starts, and nobody works: {quoted(brake_words(brake), 500)}.")
+    waiting = sum(each.report.queue is not None for each in shown.agents)
+    if waiting and not any(each.takes_agents for each in shown.workers):
+        say(f"No worker takes agents now, and {waiting} wait for one: see `squadron workers`.")
     if shown.last_pass is not None:
         say(_pass_words(shown.last_pass))
         for what, kind in shown.last_pass.failed.items():
@@ -218,6 +221,7 @@ class _Registry:
     not_started: Sequence[StartRefused]
     dead_deliveries: Sequence[DeadDelivery]
     brakes: Sequence[Brake]
+    workers: Sequence[Worker]
     last_pass: Pass | None
 
 
@@ -228,6 +232,7 @@ async def _all(store: SqlStore) -> _Registry:
         await store.refused_starts(now - REFUSED_SHOWN_FOR),
         await store.dead_deliveries(),
         await store.brakes(),
+        await store.workers(now),
         await store.last_pass(),
     )
 

@@ -22,6 +22,7 @@ MODULES: Final[Mapping[str, str]] = {
     "costs": "costs",
     "agents": "agents",
     "explain": "agents",
+    "workers": "workers",
     "doctor": "doctor",
     "pause": "brakes",
     "resume": "brakes",

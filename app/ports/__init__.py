@@ -116,6 +116,7 @@ from app.ports.store import (
     StoreUnavailable,
     Written,
 )
+from app.ports.workers import FRESH_SECONDS, Worker
 from app.ports.workspace import (
     WORK_IN_PROGRESS,
     Checkout,
@@ -129,6 +130,7 @@ from app.ports.workspace import (
 __all__ = [
     "CUT_OFF",
     "FORGOTTEN_AFTER",
+    "FRESH_SECONDS",
     "SEGMENT_VARIABLE",
     "WORKSPACE_INSIDE",
     "WORK_IN_PROGRESS",
@@ -245,6 +247,7 @@ __all__ = [
     "Whereabouts",
     "Work",
     "WorkKind",
+    "Worker",
     "Workspace",
     "WorkspaceFailed",
     "Written",

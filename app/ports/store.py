@@ -26,6 +26,7 @@ from app.ports.github import Repository
 from app.ports.ledger import Funding
 from app.ports.passes import Pass
 from app.ports.starts import StartRefused, TakenBack, WaitingStart
+from app.ports.workers import Worker
 from app.ports.workspace import Whereabouts
 
 Handler = Callable[[Work], Awaitable[None]]
@@ -336,6 +337,16 @@ class Store(Protocol):
 
     async def forget_cut_off(self, before: datetime) -> None:
         """Forget those of before that instant."""
+        ...
+
+    async def workers(self, now: datetime) -> Sequence[Worker]:
+        """The processes that work on this database, the one that started first first. Where they
+        are of several machines, the database's clock tells when each was heard of, and not
+        `now`."""
+        ...
+
+    async def ask_drain(self, worker: str, at: datetime) -> bool:
+        """Tell a process to take no further agents; False: there is none of that name."""
         ...
 
     async def last_pass(self) -> Pass | None:

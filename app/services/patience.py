@@ -23,7 +23,7 @@ def patient(perform: Handler, clock: Clock, drain: Drain) -> Handler:
             try:
                 return await perform(work)
             except StoreUnavailable as error:
-                if drain.is_requested:
+                if drain.is_ending:
                     raise
                 log.warning("what Squadron keeps is away: %s", error, extra={"work": work.id})
             await clock.sleep(pause)

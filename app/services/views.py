@@ -22,7 +22,7 @@ from app.core.money import usd
 from app.core.rules.brakes import Brake
 from app.core.text.unicode import read_json
 from app.core.words.report import Report
-from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused
+from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused, Worker
 
 REFUSED_SHOWN_FOR: Final = timedelta(days=30)
 """How long it is told that a start was not made."""
@@ -60,6 +60,7 @@ def agent_json(report: Report) -> Json:
         "predecessor": agent.predecessor,
         "parent": agent.parent,
         "queue": asdict(report.queue) if report.queue else None,
+        "worker": agent.worker,
         "created_at": instant(agent.created_at),
         "updated_at": instant(agent.updated_at),
     }
@@ -96,6 +97,21 @@ def refused_json(effects: Mapping[EffectName, Effect]) -> list[Json]:
     """What GitHub refuses to be told about an agent, and why."""
     refused = (each for each in effects.values() if each.state is EffectState.REFUSED)
     return [{"name": each.name.value, "error": each.error} for each in refused]
+
+
+def worker_json(worker: Worker) -> Json:
+    """A process that works on the database."""
+    asked = worker.drain_asked_at
+    return {
+        "name": worker.name,
+        "version": worker.version,
+        "started_at": instant(worker.started_at),
+        "heard_at": instant(worker.heard_at),
+        "silent": worker.is_silent,
+        "places": worker.places,
+        "drain_asked_at": None if asked is None else instant(asked),
+        "agents": [*map(str, worker.agents)],
+    }
 
 
 def brake_json(brake: Brake) -> Json:

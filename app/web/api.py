@@ -29,6 +29,7 @@ from app.services.views import (
     dead_delivery_json,
     not_started_json,
     pass_json,
+    worker_json,
 )
 
 MOST_NOTE_CHARACTERS: Final = 10_000
@@ -102,6 +103,14 @@ def router(service: Service) -> APIRouter:
             "brakes": [*map(brake_json, await service.store.brakes())],
             "last_pass": pass_json(await service.store.last_pass()),
         }
+
+    @api.get("/workers", tags=["workers"])
+    async def workers() -> Json:
+        """The processes that work on this database, with the agents at work in each. `silent`: it
+        was not heard of for 15 seconds; `drain_asked_at`: since when it is to take no further
+        agents."""
+        found = await service.store.workers(service.clock.now())
+        return {"workers": [*map(worker_json, found)]}
 
     @api.get("/budgets", tags=["budgets"])
     async def budgets() -> Json:

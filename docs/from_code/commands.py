@@ -47,6 +47,9 @@ def _commands() -> Iterator[tuple[str, TyperCommand]]:
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if isinstance(command, TyperGroup):
+            if command.invoke_without_command:
+                alone = TyperCommand(name, params=command.params, help=command.help)
+                yield f"{_NAME} {name}", alone
             for inner in command.list_commands(context):
                 yield f"{_NAME} {name} {inner}", _known(command.get_command(context, inner))
         else:

@@ -1,6 +1,7 @@
 """Engines to try: the durable one in real time, and its twin of the stories by a turned clock."""
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
@@ -52,6 +53,8 @@ class Bench(Protocol):
     engine: RunningEngine
     database: sa.Engine
     desk: Desk
+    handed_over: threading.Event
+    """Whether the engine has asked for its agents to go on elsewhere."""
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any: ...
 
@@ -79,14 +82,17 @@ class DurableBench:
         self.start()
 
     def start(self) -> None:
+        self.handed_over = threading.Event()
         self._starts += 1
         membership = self._joined(f"start-{self._starts}")
-        self.engine = DurableEngine(self.database, membership, QUEUES, SystemClock().now)
+        self.engine = DurableEngine(
+            self.database, membership, QUEUES, SystemClock().now, self.handed_over.set
+        )
         self.run(self.engine.start(self.desk.handle))
 
     def _joined(self, worker: str) -> Membership:
         if self._postgresql is None:
-            return SingleProcess(self._file.parent, self._file, worker)
+            return SingleProcess(self._file.parent, self.database, worker)
         return ClusterMembership(self._postgresql, worker, 60, lambda: 0.0, lambda _: None)
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -117,15 +123,17 @@ class TwinBench:
     def __init__(self, directory: Path) -> None:
         self.desk = Desk()
         self.database = make_engine(f"sqlite:///{directory / 'engine.sqlite'}")
+        migrate(self.database)
         self._clock = TurnedClock(datetime.now(UTC))
         self._loop = StoryLoop()
         self._starts = 0
         self.start()
 
     def start(self) -> None:
+        self.handed_over = threading.Event()
         self._starts += 1
         name = f"start-{self._starts}"
-        self.engine = TwinEngine(self._clock, name, self.database, QUEUES)
+        self.engine = TwinEngine(self._clock, name, self.database, QUEUES, self.handed_over.set)
         self.run(self.engine.start(self.desk.handle))
 
     def run(self, work: Coroutine[Any, Any, Any]) -> Any:

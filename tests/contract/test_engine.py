@@ -9,8 +9,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import pytest
+import sqlalchemy as sa
 
 from app.adapters.engine import pump
+from app.adapters.store.tables import WORKERS
 from app.core.agents.agent import AgentId
 from app.ports import RunSegment, WorkKind
 from tests.contract.engine_bench import QUEUES, Bench, DurableBench, TwinBench, work
@@ -125,6 +127,36 @@ def test_of_segments_that_wait_the_lowest_rank_is_begun_first(bench: Bench) -> N
     may_end.update(each.id for each in at_work)
     begun = [name for name in bench.desk.begun if name in {each.id for each in in_line}]
     assert begun == [RunSegment(agent, number).id for number in (10, 13, 12, 11)]
+
+
+def test_a_process_that_drains_begins_no_segments_and_all_else(bench: Bench) -> None:
+    """It says so to whoever runs them; the process that comes after it takes them."""
+    with bench.database.begin() as connection:
+        places = connection.execute(sa.select(WORKERS.c.name, WORKERS.c.places)).all()
+        assert places == [(bench.engine.worker, QUEUES[WorkKind.SEGMENT])]
+    bench.run(bench.engine.sweep())
+    assert not bench.handed_over.is_set()
+    with bench.database.begin() as connection:
+        connection.execute(sa.update(WORKERS).values(drain_asked_at=datetime.now(UTC)))
+
+    def is_heard() -> bool:
+        bench.run(bench.engine.sweep())
+        return bench.handed_over.is_set()
+
+    bench.until(is_heard)
+    left = RunSegment(AgentId("octo/demo", 3, "docs", 1), 1)
+    bench.run(bench.engine.enqueue(left))
+    for number in range(3):
+        bench.run(bench.engine.enqueue(work(f"all else {number}")))
+    bench.until(lambda: {f"all else {number}" for number in range(3)} <= {*bench.desk.ended})
+    assert left.id not in bench.desk.begun
+    assert bench.run(bench.engine.is_pending(left.id))
+    bench.crash()
+    bench.until(lambda: left.id in bench.desk.ended)
+    with bench.database.begin() as connection:
+        names = connection.execute(sa.select(WORKERS.c.name)).scalars().all()
+    assert names == [bench.engine.worker]
+    assert not bench.handed_over.is_set()
 
 
 def test_what_a_process_did_not_end_the_next_one_does(bench: Bench) -> None:

@@ -71,11 +71,15 @@ def test_a_second_process_with_the_same_sqlite_file_is_refused(tmp_path: Path) -
     """Whatever its data directory, and by whatever name it goes to the file."""
     file, link = tmp_path / "squadron.sqlite", tmp_path / "link.sqlite"
     link.symlink_to(file)
-    first = SingleProcess(tmp_path / "one", file, "first")
+    by_name, by_link, other = (
+        database.make_engine(f"sqlite:///{each}")
+        for each in (file, link, tmp_path / "other.sqlite")
+    )
+    first = SingleProcess(tmp_path / "one", by_name, "first")
     with pytest.raises(AlreadyRunning, match=r"uses .*link\.sqlite"):
-        SingleProcess(tmp_path / "two", link, "second")
+        SingleProcess(tmp_path / "two", by_link, "second")
     first.leave()
-    second = SingleProcess(tmp_path / "two", link, "second")
+    second = SingleProcess(tmp_path / "two", by_link, "second")
     with pytest.raises(AlreadyRunning, match="works in"):
-        SingleProcess(tmp_path / "two", tmp_path / "other.sqlite", "third")
+        SingleProcess(tmp_path / "two", other, "third")
     second.leave()

@@ -8,8 +8,10 @@ import pytest
 import sqlalchemy as sa
 
 from app.adapters.engine import ClusterMembership, heartbeats
-from app.adapters.engine.heartbeats import FRESH_SECONDS, SETTLED_SECONDS, Connection
+from app.adapters.engine.heartbeats import SETTLED_SECONDS, Connection, Heard
+from app.adapters.engine.membership import Listener
 from app.adapters.store.database import make_engine, migrate
+from app.ports import FRESH_SECONDS
 from tests.contract.store_support import own_postgresql_database
 from tests.support.waiting import until
 
@@ -78,11 +80,11 @@ def is_cut(connection: Connection) -> bool:
 
 def test_who_beats_is_left_alone(connect: Connect) -> None:
     here, there = connect(HERE), connect(THERE)
-    heartbeats.join(there, THERE, "1")
+    heartbeats.join(there, THERE, "1", places=2)
     silent_for(there, THERE, TIMEOUT - 5)
     assert heartbeats.evict(here, TIMEOUT) == {}
     silent_for(there, THERE, TIMEOUT + 5)
-    assert heartbeats.beat(there, THERE, stood_still=False)
+    assert heartbeats.beat(there, THERE, stood_still=False) is Heard.WELL
     assert heartbeats.evict(here, TIMEOUT) == {}
     assert not is_cut(there)
 
@@ -91,7 +93,7 @@ def test_who_is_silent_loses_its_row_and_all_its_connections(connect: Connect, u
     here, member = connect(HERE), connect(THERE)
     for connection, worker in ((here, HERE), (member, THERE)):
         heartbeats.hold(connection, worker)
-        heartbeats.join(connection, worker, "1")
+        heartbeats.join(connection, worker, "1", places=2)
     pool = make_engine(url, heartbeats.application_name(THERE))
     with pool.connect() as in_transaction:
         in_transaction.execute(sa.text("SELECT 1"))
@@ -107,20 +109,21 @@ def test_who_is_silent_loses_its_row_and_all_its_connections(connect: Connect, u
     pool.dispose()
     until(lambda: heartbeats.may_hold(here, THERE), "its lock can be had")
     back = connect(THERE)
-    assert not heartbeats.beat(back, THERE, stood_still=True), "it finds that it is late"
+    late_beat = heartbeats.beat(back, THERE, stood_still=True)
+    assert late_beat is Heard.BY_NOBODY, "it finds that it is late"
     assert not is_cut(here)
 
 
 def test_time_passes_only_where_a_worker_beats(connect: Connect) -> None:
     here, there = connect(HERE), connect(THERE)
     assert heartbeats.is_fresh(here, THERE), "of the version before: it does not beat"
-    heartbeats.join(there, THERE, "1")
+    heartbeats.join(there, THERE, "1", places=2)
     assert heartbeats.is_fresh(here, THERE)
     silent_for(there, THERE, FRESH_SECONDS + 1)
     assert not heartbeats.is_fresh(here, THERE)
-    assert heartbeats.beat(there, THERE, stood_still=True)
+    assert heartbeats.beat(there, THERE, stood_still=True) is Heard.WELL
     assert not heartbeats.is_fresh(here, THERE), "its agents' logs do not tell of the gap yet"
-    assert heartbeats.beat(there, THERE, stood_still=False)
+    assert heartbeats.beat(there, THERE, stood_still=False) is Heard.WELL
     assert not heartbeats.is_fresh(here, THERE)
     settled = there.execute(
         "UPDATE sq_workers SET settled_at = settled_at - make_interval(secs => %s)",
@@ -132,7 +135,7 @@ def test_time_passes_only_where_a_worker_beats(connect: Connect) -> None:
 
 def test_who_leaves_is_not_waited_for(connect: Connect) -> None:
     here, there = connect(HERE), connect(THERE)
-    heartbeats.join(there, THERE, "1")
+    heartbeats.join(there, THERE, "1", places=2)
     heartbeats.leave(there, THERE)
     assert workers(here) == []
     assert heartbeats.evict(here, 0) == {}
@@ -143,7 +146,7 @@ def watching(url: str, timeout_seconds: float) -> Iterator[tuple[ClusterMembersh
     """A worker with its fence, and whom it has taken over."""
     taken: list[str] = []
     member = ClusterMembership(url, HERE, timeout_seconds, lambda: 0.0, lambda _: None)
-    member.watch(taken.append, lambda _: None)
+    member.watch(1, Listener(taken.append, lambda _: None, lambda: None))
     try:
         yield member, taken
     finally:
@@ -153,7 +156,7 @@ def watching(url: str, timeout_seconds: float) -> Iterator[tuple[ClusterMembersh
 def test_nothing_stays_of_who_has_died(url: str, connect: Connect) -> None:
     there = connect(THERE)
     heartbeats.hold(there, THERE)
-    heartbeats.join(there, THERE, "1")
+    heartbeats.join(there, THERE, "1", places=2)
     with watching(url, TIMEOUT) as (member, taken):
         member.take_over(THERE)
         assert taken == [], "it lives"
@@ -173,14 +176,14 @@ def test_who_was_late_itself_evicts_nobody(url: str, connect: Connect) -> None:
     there = connect(THERE)
     with watching(url, 1.0) as (member, taken):
         heartbeats.hold(there, THERE)
-        heartbeats.join(there, THERE, "1")
+        heartbeats.join(there, THERE, "1", places=2)
         silent_for(there, THERE, TIMEOUT)
-        member.evict_late()
+        member.look()
         assert THERE in workers(connect(HERE)), "it has not watched for long enough"
         assert not member.is_at_work(THERE)
 
         def evicted() -> bool:
-            member.evict_late()
+            member.look()
             return is_cut(there)
 
         until(evicted, "it has watched for a second")

@@ -47,5 +47,5 @@ def test_each_kind_has_its_turn_whatever_the_one_before_it_took() -> None:
 
 def test_a_process_that_ends_begins_nothing() -> None:
     purse = Purse(Spent(), Drain(), 1)
-    purse.drain.request()
+    purse.drain.end()
     assert not any(map(purse.holds, Share))

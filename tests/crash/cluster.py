@@ -54,15 +54,25 @@ class Member:
     def start_twin(self) -> tuple[int, str]:
         """Start the same once more, beside it on a port of its own: exit code and words of one
         that ends at once."""
-        twin = subprocess.run(
-            [*self._command, "--port", "0"],
-            env=dict(self._environment),
+        twin = self._run([*self._command, "--port", "0"])
+        return twin.returncode, twin.stdout + twin.stderr
+
+    def squadron(self, *arguments: str) -> str:
+        """What a command of its operator says."""
+        done = self._run([sys.executable, *SQUADRON, *arguments])
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def _run(self, command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        environment = dict(self._environment)
+        return subprocess.run(
+            command,
+            env=environment,
             capture_output=True,
             text=True,
             timeout=READY_SECONDS,
             check=False,
         )
-        return twin.returncode, twin.stdout + twin.stderr
 
     def until_ready(self) -> None:
         """Wait until it serves."""

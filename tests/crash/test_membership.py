@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from app.core.agents.agent import Agent, AgentId
-from app.core.agents.events import Failed, ToolEnded, Tripped, Waits
+from app.core.agents.events import Failed, SegmentStarted, ToolEnded, Tripped, Waits
 from app.core.agents.lifecycle import State
 from tests.contract.store_support import own_postgresql_database
 from tests.crash.campaign import WORKER_TIMEOUT, WORKERS, Campaign, campaign
@@ -156,6 +156,43 @@ def test_a_worker_that_stands_still_is_taken_over_and_gives_up_what_it_held(
         for agent in team.agents():
             log = team.here.world.registry.log(agent.id)
             assert not any(isinstance(event, Tripped | Failed) for event in log)
+
+
+def test_agents_of_a_drained_process_go_on_in_the_other_one(tmp_path: Path) -> None:
+    """As before a machine is repaired. Their shells are ended, and their work is kept."""
+    with own_postgresql_database() as url, shift(tmp_path, url) as team:
+        team.open(WORKERS)
+        agents = team.until_waiting(WORKERS)
+        name = _worker(agents[0])
+        its = [agent for agent in agents if agent.worker == name]
+        [drained] = [each for each in team.here.members if f"-{each.pid}-" in name]
+        [other] = [each for each in team.here.members if each is not drained]
+        before = logs(team.here.world)
+        said = other.squadron("workers", "drain", name)
+        assert all(str(agent.id) in said for agent in its)
+
+        def are_elsewhere() -> bool:
+            now = [team.here.world.registry.agent(agent.id) for agent in its]
+            return all(agent.worker and f"-{other.pid}-" in agent.worker for agent in now)
+
+        until(are_elsewhere, "its agents are at work in the other one", within_seconds=90)
+        for agent in its:
+            now = team.here.world.registry.agent(agent.id)
+            assert (now.segment, now.segment_attempts) == (agent.segment + 1, 1)
+        assert f"{name} │" in other.squadron("workers")
+        team.open(WORKERS)
+        team.go()
+        team.until_handed_over(2 * WORKERS)
+        assert not list(forgotten(before, logs(team.here.world)))
+        assert drained.is_ready(), "it does all but agents' work"
+        assert not [agent for agent in team.agents() if agent.worker == name]
+        ran = {
+            event.worker
+            for agent_id, log in logs(team.here.world).items()
+            for event in log[len(before.get(agent_id, ())) :]
+            if isinstance(event, SegmentStarted)
+        }
+        assert name not in ran
 
 
 def _worker(agent: Agent) -> str:

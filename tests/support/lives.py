@@ -173,9 +173,11 @@ async def live(directory: Path, slots: int, lives: int, seed: int) -> None:
     starts = next(n for n in itertools.count() if not (directory / f"slots-{n}.log").exists())
     file = directory / "lives.sqlite"
     database = make_engine(f"sqlite:///{file}")
-    membership = SingleProcess(directory, file, str(os.getpid()))
+    membership = SingleProcess(directory, database, str(os.getpid()))
     migrate(database)
-    engine = DurableEngine(database, membership, {WorkKind.SEGMENT: slots}, SystemClock().now)
+    engine = DurableEngine(
+        database, membership, {WorkKind.SEGMENT: slots}, SystemClock().now, lambda: None
+    )
     writer = GroupWriter(database)
     store = SqlStore(database, writer, engine.enqueue_with)
     with (directory / f"slots-{starts}.log").open("w", encoding="utf-8") as log:

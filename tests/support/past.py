@@ -61,13 +61,8 @@ class Past:
     ) -> AgentId:
         """One agent from its start to its end: so many calls, or the limit stops it. `tokens`:
         of one model call before these; `pull_request`: it was merged."""
-        now = NOON + timedelta(hours=self._issue)
-        self._issue += 1
-        new = a_new_agent(self._issue, role)
-        assignment = replace(new.assignment, limits=limits or Limits())
-        created = await self._store.create(replace(new, assignment=assignment), now)
-        assert created is not None
-        agent = await begin(self._store, created.id, 0, "worker-1", now)
+        now, waiting = await self._queued(role, limits or Limits())
+        agent = await begin(self._store, waiting, 0, "worker-1", now)
         assert agent is not None
         log = list(await self._store.log(agent.id))
         counters, events = fold(log), list[AgentEvent]()
@@ -78,7 +73,7 @@ class Past:
         for number in range(calls):
             now += timedelta(seconds=1)
             ask = ToolAsked(at=now, call=f"{number}", tool="view", what=f"{number}.py")
-            decision = decide(counters, ask, assignment.limits)
+            decision = decide(counters, ask, agent.assignment.limits)
             counters = decision.counters
             events += decision.events
             if counters.trip is not None:
@@ -87,7 +82,26 @@ class Past:
             counters = fold([ended], counters)
             events.append(ended)
         await self._ends(agent, len(log), events, now, pull_request)
-        return created.id
+        return agent.id
+
+    async def begun(self, worker: str) -> AgentId:
+        """One agent that is at work now."""
+        now, waiting = await self._queued("bug-fix", Limits())
+        assert await begin(self._store, waiting, 0, worker, now) is not None
+        return waiting
+
+    async def waits(self) -> AgentId:
+        """One agent that waits for a worker."""
+        return (await self._queued("bug-fix", Limits()))[1]
+
+    async def _queued(self, role: str, limits: Limits) -> tuple[datetime, AgentId]:
+        now = NOON + timedelta(hours=self._issue)
+        self._issue += 1
+        new = a_new_agent(self._issue, role)
+        assignment = replace(new.assignment, limits=limits)
+        created = await self._store.create(replace(new, assignment=assignment), now)
+        assert created is not None
+        return now, created.id
 
     async def _ends(
         self,

@@ -2,12 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from importlib.metadata import version
 from typing import Final
 
 import sqlalchemy as sa
 
+from app.adapters.store.tables import WORKERS
 from app.ports import Clock, Handler, RunSegment, Work, WorkKind, about, work_of
 from tests.twins.lives import check_alive
 
@@ -39,14 +41,20 @@ class TwinEngine:
     """Implements `RunningEngine` for one life of a process; the table outlives it."""
 
     def __init__(
-        self, clock: Clock, name: str, database: sa.Engine, queues: Mapping[WorkKind, int]
+        self,
+        clock: Clock,
+        name: str,
+        database: sa.Engine,
+        queues: Mapping[WorkKind, int],
+        hand_over: Callable[[], None],
     ) -> None:
         self.repeats = False
         """Whether work that has ended runs a second time, as after a crash at its very end."""
         self._clock = clock
         self._name = name
         self._database = database
-        self._queues = queues
+        self._places = dict(queues)
+        self._hand_over = hand_over
         self._handler: Handler
         self._running: dict[str, tuple[WorkKind, asyncio.Task[None]]] = {}
         self._pump: asyncio.Task[None] | None = None
@@ -61,6 +69,7 @@ class TwinEngine:
         with self._database.begin() as connection:
             running = WORK.c.status == RUNNING
             connection.execute(sa.update(WORK).where(running).values(status=QUEUED))
+            self._join(connection)
         self._pump = asyncio.create_task(self._take_on(), name="twin engine")
 
     async def stop(self, within_seconds: int) -> None:
@@ -72,6 +81,8 @@ class TwinEngine:
                 await asyncio.gather(*tasks, return_exceptions=True)
         except TimeoutError:
             return
+        with self._database.begin() as connection:
+            connection.execute(sa.delete(WORKERS))
 
     def enqueue_with(self, connection: sa.Connection, work: Work) -> None:
         check_alive()
@@ -115,7 +126,13 @@ class TwinEngine:
             return connection.execute(sa.delete(WORK).where(over)).rowcount
 
     async def sweep(self) -> None:
-        """Nothing is missed here."""
+        """Nothing is missed here: it only beats, and hears if it is to take no further agents."""
+        mine = sa.update(WORKERS).where(WORKERS.c.name == self._name)
+        beat = mine.values(beat_at=self._clock.now()).returning(WORKERS.c.drain_asked_at)
+        with self._database.begin() as connection:
+            if connection.execute(beat).scalar() is not None:
+                self._places[WorkKind.SEGMENT] = 0
+                self._hand_over()
 
     def due_within(self, wait: timedelta) -> list[str]:
         """Ids of the work that is to be done by then and can be, and of what is being done; but
@@ -140,7 +157,21 @@ class TwinEngine:
 
     def _room(self, kind: WorkKind) -> int:
         taken = sum(each is kind for each, _ in self._running.values())
-        return self._queues.get(kind, 0) - taken
+        return self._places.get(kind, 0) - taken
+
+    def _join(self, connection: sa.Connection) -> None:
+        now = self._clock.now()
+        connection.execute(sa.delete(WORKERS))
+        connection.execute(
+            sa.insert(WORKERS).values(
+                name=self._name,
+                version=version("squadron"),
+                places=self._places.get(WorkKind.SEGMENT, 0),
+                started_at=now,
+                beat_at=now,
+                settled_at=now,
+            )
+        )
 
     async def _take_on(self) -> None:
         while True:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from dbos import DBOS, DBOSClient, DBOSConfig, DBOSPortableJSONSerializer, EnqueueOptions
 
 from app.adapters.engine.calls import LATER, call, hear_own
-from app.adapters.engine.membership import Membership
+from app.adapters.engine.membership import Listener, Membership
 from app.adapters.engine.pump import Pump
 from app.ports import Handler, RunSegment, Work, WorkKind, about, work_of
 
@@ -74,9 +74,12 @@ class DurableEngine:
         membership: Membership,
         queues: Mapping[WorkKind, int],
         now: Callable[[], datetime],
+        hand_over: Callable[[], None],
     ) -> None:
-        """`queues`: how many pieces of each kind this process works on at once."""
+        """`queues`: how many pieces of each kind this process works on at once; `hand_over` is
+        called, from any thread, when the process was told to take no further agents."""
         self._now = now
+        self._hand_over = hand_over
         self._engine = engine
         self._membership = membership
         self._queues = queues
@@ -123,7 +126,10 @@ class DurableEngine:
             serializer=self._json,
         )
         self._hear_no_more = hear_own(self._engine, self._pump.call)
-        self._membership.watch(self._take_over, self._pump.call)
+        self._membership.watch(
+            self._queues.get(WorkKind.SEGMENT, 0),
+            Listener(self._take_over, self._pump.call, self._drain),
+        )
         self._sweep()
         self._pump.start()
         self._launched.set()
@@ -139,6 +145,13 @@ class DurableEngine:
         self._hear_no_more()
         DBOS.destroy(workflow_completion_timeout_sec=within_seconds)
         self._membership.leave()
+
+    def _drain(self) -> None:
+        assert self._pump is not None  # whoever tells this process so was told of the pump
+        if self._pump.takes(WorkKind.SEGMENT.value):
+            log.warning("told to take no further agents: those at work here go on elsewhere")
+            self._pump.take_no_more(WorkKind.SEGMENT.value)
+            self._hand_over()
 
     def enqueue_with(self, connection: sa.Connection, work: Work) -> None:
         """Enqueue inside the caller's transaction: the work exists if and only if it commits."""
@@ -194,7 +207,7 @@ class DurableEngine:
         await asyncio.to_thread(self._sweep)
 
     def _sweep(self) -> None:
-        self._membership.evict_late()
+        self._membership.look()
         for worker in self.workers_with_pending_work() - {self.worker}:
             self._membership.take_over(worker)
         self._queue_missed_again()

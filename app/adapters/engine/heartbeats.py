@@ -4,18 +4,30 @@ A process that stands still keeps its advisory lock, and so does one whose machi
 long as its server waits for the network. The row tells both from a process that lives.
 """
 
+from enum import Enum, auto
 from typing import Final
 
 import psycopg
+
+from app.ports import FRESH_SECONDS
 
 Connection = psycopg.Connection[tuple[object, ...]]
 
 BEAT_SECONDS: Final = 5.0
 """Between two beats of a worker."""
-FRESH_SECONDS: Final = 15.0
-"""As long as a beat is no older, time passes for the agents of a worker."""
 SETTLED_SECONDS: Final = 60.0
 """After a worker has stood still: by then the logs of its agents say so."""
+
+
+class Heard(Enum):
+    """What a worker learns when it beats."""
+
+    WELL = auto()
+    IS_TO_DRAIN = auto()
+    """It is to take no further agents."""
+    BY_NOBODY = auto()
+    """Another one has taken its work over."""
+
 
 _LOCK: Final = "hashtextextended(%s, 77)"
 _BACKENDS: Final = (
@@ -41,12 +53,12 @@ def may_hold(connection: Connection, worker: str) -> bool:
     return bool(row and row[0])
 
 
-def join(connection: Connection, worker: str, version: str) -> None:
-    """From now on the worker is to be heard of."""
+def join(connection: Connection, worker: str, version: str, places: int) -> None:
+    """From now on the worker is to be heard of. `places`: how many agents it runs at once."""
     connection.execute(
-        "INSERT INTO sq_workers (name, version, started_at, beat_at, settled_at)"
-        " VALUES (%s, %s, now(), now(), now())",
-        (worker, version),
+        "INSERT INTO sq_workers (name, version, places, started_at, beat_at, settled_at)"
+        " VALUES (%s, %s, %s, now(), now(), now())",
+        (worker, version, places),
     )
 
 
@@ -55,14 +67,18 @@ def leave(connection: Connection, worker: str) -> None:
     connection.execute("DELETE FROM sq_workers WHERE name = %s", (worker,))
 
 
-def beat(connection: Connection, worker: str, *, stood_still: bool) -> bool:
-    """The worker is there. False: another one has taken its work over."""
+def beat(connection: Connection, worker: str, *, stood_still: bool) -> Heard:
+    """The worker is there."""
     settled_at = "now() + make_interval(secs => %s)" if stood_still else "settled_at"
     values = (SETTLED_SECONDS, worker) if stood_still else (worker,)
-    done = connection.execute(
-        f"UPDATE sq_workers SET beat_at = now(), settled_at = {settled_at} WHERE name = %s", values
-    )
-    return done.rowcount == 1
+    row = connection.execute(
+        f"UPDATE sq_workers SET beat_at = now(), settled_at = {settled_at} WHERE name = %s"
+        " RETURNING drain_asked_at IS NOT NULL",
+        values,
+    ).fetchone()
+    if row is None:
+        return Heard.BY_NOBODY
+    return Heard.IS_TO_DRAIN if row[0] else Heard.WELL
 
 
 def is_fresh(connection: Connection, worker: str) -> bool:

@@ -78,6 +78,16 @@ class Pump:
             self._called.add(queue)
             self._bell.notify()
 
+    def takes(self, queue: str) -> bool:
+        """Whether work of this queue is begun here."""
+        with self._bell:
+            return self._places.get(queue, 0) > 0
+
+    def take_no_more(self, queue: str) -> None:
+        """What is taken ends; nothing more of this queue is begun here."""
+        with self._bell:
+            self._places[queue] = 0
+
     def is_at_work(self, work_id: str) -> bool:
         """Whether this process has taken it, and has not ended it."""
         with self._bell:
@@ -135,7 +145,7 @@ class Pump:
         with self._bell:
             self._may_hold_more.add(queue)
             at_work = len(self._at_work[queue])
-        room = self._places[queue] - at_work
+            room = self._places[queue] - at_work
         if room <= 0:
             return
         owner, system = generate_uuid(), self._dbos._sys_db

@@ -32,6 +32,7 @@ from app.adapters.store import (
     room,
     waiting,
     whereabouts,
+    workers,
     written,
 )
 from app.adapters.store.reading import read
@@ -68,6 +69,7 @@ from app.ports import (
     WaitingStart,
     Whereabouts,
     Work,
+    Worker,
     Written,
 )
 
@@ -292,6 +294,14 @@ class SqlStore:
     async def forget_cut_off(self, before: datetime) -> None:
         """Forget those of before that instant."""
         await self._writer.run(lambda connection: cut_off.forget(connection, before))
+
+    async def workers(self, now: datetime) -> Sequence[Worker]:
+        """The processes that work on this database."""
+        return await read(self._engine, lambda connection: workers.all_of(connection, now))
+
+    async def ask_drain(self, worker: str, at: datetime) -> bool:
+        """Tell a process to take no further agents."""
+        return await self._writer.run(lambda connection: workers.ask_drain(connection, worker, at))
 
     async def last_pass(self) -> Pass | None:
         """The pass of reconciliation that ended last; None before the first."""

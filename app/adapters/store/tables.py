@@ -574,7 +574,7 @@ class ArtifactRow(SQLModel, table=True):
 
 
 class WorkerRow(SQLModel, table=True):
-    """A worker on PostgreSQL, from its start to its end: the engine writes and reads it there."""
+    """A process from its start to its end: the engine writes and reads it."""
 
     __tablename__ = "sq_workers"
 
@@ -583,6 +583,8 @@ class WorkerRow(SQLModel, table=True):
     started_at: datetime = Field(sa_type=Instant)
     beat_at: datetime = Field(sa_type=Instant)
     settled_at: datetime = Field(sa_type=Instant)
+    places: int = Field(sa_column_kwargs={"server_default": sa.text("0")})
+    drain_asked_at: datetime | None = Field(sa_type=Instant)
 
 
 METADATA = SQLModel.metadata
@@ -622,4 +624,5 @@ OUTAGES = _table(OutageRow)
 CUT_OFF = _table(CutOffRow)
 ROOM = _table(RoomRow)
 WHEREABOUTS = _table(WhereaboutsRow)
+WORKERS = _table(WorkerRow)
 ARTIFACTS = _table(ArtifactRow)

@@ -22,6 +22,7 @@ from app.core.agents.events import (
     Passed,
     Raised,
     Returned,
+    SegmentStarted,
     SetUp,
     ToolAsked,
     ToolDenied,
@@ -98,6 +99,17 @@ def _verified_words(event: Verified) -> str:
             return f"Commit {event.sha[:12]} could not be checked: {quoted(event.why)}"
 
 
+def _worker_words(agent: Agent, log: Sequence[AgentEvent]) -> str:
+    """Where it runs; empty: nowhere yet."""
+    its = [event.worker for event in log if isinstance(event, SegmentStarted) and event.worker]
+    if not its:
+        return ""
+    runs = "ran" if agent.worker is None else "runs"
+    others = len({*its} - {its[-1]})
+    before = f", after {others} other worker{'s' if others > 1 else ''}" if others else ""
+    return f"Worker {quoted(its[-1])} {runs} it{before}."
+
+
 class _Story:
     def __init__(
         self,
@@ -127,6 +139,8 @@ class _Story:
             + (f" Its process died {_times(deaths)}." if deaths else "")
         )
         if words := estimate_words(counters):
+            yield words
+        if words := _worker_words(agent, self._log):
             yield words
         for event in self._log:
             if isinstance(event, SetUp) and event.made_at is not None:

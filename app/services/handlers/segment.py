@@ -126,7 +126,14 @@ class Segments:
         if agent is None:
             await self._moves.keep_after_the_end(agent_id)
             return
-        log.info("segment started", extra={"agent": str(agent.id), "segment": agent.segment})
+        log.info(
+            "segment started",
+            extra={
+                "agent": str(agent.id),
+                "segment": agent.segment,
+                "worker": world.worker,
+            },
+        )
         history = await world.store.log(agent.id)
         left = await self._sub_agents.settle(
             agent, fold(history), "its process died", keeps_paused=True

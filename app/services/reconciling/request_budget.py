@@ -64,7 +64,7 @@ class Purse:
         most: int = share
         if share in IN_TURN:
             most = min(share, max(USUAL_REQUESTS, begun + LEAST_IN_TURN))
-        return spent < most and not self.drain.is_requested
+        return spent < most and not self.drain.is_ending
 
     def leave(self, share: Share, pieces: int = 1) -> None:
         """So many had no turn."""

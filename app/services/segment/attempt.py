@@ -86,7 +86,7 @@ class Stops:
 
     def now(self, agent: Agent) -> Stop | None:
         """Whether the process drains, or a brake is on where the agent works."""
-        if self.drain.is_requested:
+        if self.drain.hands_over:
             return Stop.DRAINED
         return Stop.BRAKED if self.brakes.holds(agent) else None
 

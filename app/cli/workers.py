@@ -1,0 +1,130 @@
+"""`squadron workers`: the processes that work on this database, and how one is told to drain."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+
+from app.adapters.clock import SystemClock
+from app.adapters.store.store import SqlStore
+from app.cli.failing import fail
+from app.cli.registry import AsJson, answered, open_registry, opened
+from app.cli.terminal import cell, say
+from app.ports import Worker
+from app.services.views import Json, worker_json
+
+workers = typer.Typer(invoke_without_command=True)
+
+
+@workers.callback()
+def _show(context: typer.Context, as_json: AsJson = False) -> None:
+    """The processes that work on this database, and the agents at work in each."""
+    if context.invoked_subcommand is not None:
+        return
+    found = answered(opened(open_registry).workers(SystemClock().now()))
+    if as_json:
+        say(json.dumps(_json(found), indent=2))
+        return
+    if not found:
+        say("No process works on this database.")
+        return
+    widest = max(len(each.name) for each in found)
+    table = Table(
+        Column("worker", no_wrap=True, min_width=widest), "version", "since", "agents", "state"
+    )
+    for each in found:
+        agents = "\n".join([_places_words(each), *map(str, each.agents)])
+        state = "\n".join(_state_words(each))
+        table.add_row(*map(cell, (each.name, each.version, _at(each.started_at), agents, state)))
+    console = Console()
+    console.width = max(console.width, widest + _LEAST_BESIDE)
+    console.print(table)
+
+
+@workers.command()
+def drain(
+    name: Annotated[str, typer.Argument(help="As `squadron workers` shows it.")],
+    as_json: AsJson = False,
+) -> None:
+    """Let a process take no further agents: those at work there keep their work, and go on in
+    another one. It holds until that process ends; it goes on with all else that it does."""
+    done = answered(_drain(opened(open_registry), name, SystemClock().now()))
+    if done.worker is None:
+        fail(f"there is no worker {name}; {_there_are(done.workers)}")
+    if as_json:
+        say(json.dumps({"changed": done.is_new, **_json(done.workers)}, indent=2))
+        return
+    worker = done.worker
+    if not done.is_new:
+        say(f"Nothing was changed: {worker.name} {'; '.join(_state_words(worker))}.")
+        return
+    say(f"{worker.name} takes no further agents, within 5 seconds and until it ends.")
+    if worker.is_silent:
+        say(f"It {_silence(worker)}: it may be gone, and then others have its agents.")
+    if worker.agents:
+        say(f"At work there, to go on elsewhere: {', '.join(map(str, worker.agents))}.")
+    if not any(each.takes_agents for each in done.workers):
+        say("No other worker takes agents: agents wait until one does.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Drained:
+    """What became of the wish."""
+
+    worker: Worker | None
+    """Whom it is about, as it is now; None: there is no such worker."""
+    is_new: bool
+    workers: Sequence[Worker]
+    """All, as they are now."""
+
+
+async def _drain(store: SqlStore, name: str, now: datetime) -> _Drained:
+    before = await store.workers(now)
+    is_new = any(each.name == name and each.drain_asked_at is None for each in before)
+    if is_new:
+        await store.ask_drain(name, now)
+    after = await store.workers(now)
+    worker = next((each for each in after if each.name == name), None)
+    return _Drained(worker, is_new, after)
+
+
+def _json(found: Sequence[Worker]) -> Json:
+    return {"workers": [*map(worker_json, found)]}
+
+
+def _there_are(found: Sequence[Worker]) -> str:
+    if not found:
+        return "no process works on this database"
+    return f"there are: {', '.join(each.name for each in found)}"
+
+
+def _places_words(worker: Worker) -> str:
+    if worker.places == 0:
+        return "leaves them to others"
+    return f"{len(worker.agents)} of {worker.places}"
+
+
+def _state_words(worker: Worker) -> list[str]:
+    words = []
+    if worker.drain_asked_at is not None:
+        words.append(f"takes no further agents since {_at(worker.drain_asked_at)}")
+    if worker.is_silent:
+        words.append(_silence(worker))
+    return words or ["works"]
+
+
+def _silence(worker: Worker) -> str:
+    return f"was not heard of for {worker.quiet_seconds:.0f} s"
+
+
+def _at(moment: datetime) -> str:
+    return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+_LEAST_BESIDE = 90
+"""Characters of the table beside the names: those are copied, so they are never cut."""
