@@ -9,13 +9,16 @@ import asyncio
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from app.adapters.engine import SingleProcess
 from app.adapters.engine.membership import AlreadyRunning
 from app.adapters.store import database
+from app.adapters.store.tables import WORKERS
 from tests.contract.engine_bench import DurableBench, work
 
 WORKS = 12
@@ -65,6 +68,18 @@ def test_a_locked_database_ends_no_work_and_loses_none(bench: DurableBench) -> N
 
     bench.until(is_over)
     assert {f"{n}" for n in range(WORKS)} <= {*bench.desk.ended}
+
+
+def test_of_a_process_that_was_killed_nothing_stays(bench: DurableBench) -> None:
+    """On SQLite whoever starts is alone."""
+    with bench.database.begin() as connection:
+        row = {"name": "killed", "version": "1", "places": 4}
+        times = dict.fromkeys(("started_at", "beat_at", "settled_at"), datetime.now(UTC))
+        connection.execute(sa.insert(WORKERS).values({**row, **times}))
+    bench.crash()
+    with bench.database.begin() as connection:
+        names = connection.execute(sa.select(WORKERS.c.name)).scalars().all()
+    assert names == [bench.engine.worker]
 
 
 def test_a_second_process_with_the_same_sqlite_file_is_refused(tmp_path: Path) -> None:

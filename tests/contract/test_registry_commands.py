@@ -56,6 +56,7 @@ def test_explain_tells_the_story_of_a_stop(tmp_path: Path) -> None:
         "octo/demo#1/bug-fix/1 is ESCALATED.",
         "Started by ada (label squadron:bug-fix) at 2026-05-04 12:00:00.",
         "It worked for 6 s: 5 tool calls, 0 model calls, 0 tokens, $0.00.",
+        "Worker worker-1 ran it.",
         "Stopped at 12:00:06 by the hook layer: max_tool_calls reached: 5 of 5 tool calls.",
         "  max_tool_calls             5 of 5 tool calls: warned at 4 (12:00:04), stopped at 5"
         " (12:00:06)",
@@ -65,6 +66,14 @@ def test_explain_tells_the_story_of_a_stop(tmp_path: Path) -> None:
         "  issue: GitHub refuses it: 410: issues are disabled",
     ):
         assert line in told.stdout.splitlines(), told.stdout
+    with registry(tmp_path) as past:
+        past.at_issue(1)
+        at_work = asyncio.run(past.begun("worker-2"))
+    told = squadron("explain", str(at_work))
+    assert "Worker worker-2 runs it." in told.stdout.splitlines(), told.stdout
+    assert json.loads(squadron("explain", str(at_work), "--json").stdout)["agent"]["worker"] == (
+        "worker-2"
+    )
     shown = json.loads(squadron("explain", str(agent), "--json").stdout)
     assert {"agent", "events", "warnings", "iterations", "effects"} <= shown.keys()
     assert shown["signs"] == []

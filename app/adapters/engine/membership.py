@@ -153,8 +153,9 @@ class SingleProcess:
     def leave(self) -> None:
         """Give the data directory and the database up."""
         if self._listener is not None:
+            mine = sa.text("DELETE FROM sq_workers WHERE name = :name")
             with suppress(sa.exc.OperationalError), self._database.begin() as connection:
-                connection.execute(sa.text("DELETE FROM sq_workers"))
+                connection.execute(mine, {"name": self.worker})
         self._locks.close()
 
 

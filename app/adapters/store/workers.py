@@ -43,7 +43,6 @@ def _agents(connection: sa.Connection) -> Mapping[str, list[AgentId]]:
     """Those at work, by worker."""
     at_work = sa.select(AGENTS.c.worker, AGENTS.c.id).where(
         AGENTS.c.state.in_((State.ACTIVE, State.STOPPING)),
-        AGENTS.c.worker.is_not(None),
         AGENTS.c.parent.is_(None),
     )
     found: dict[str, list[AgentId]] = {}
