@@ -4,18 +4,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Column, Table
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.codec import encode_event
 from app.adapters.store.store import SqlStore
 from app.cli.failing import fail
 from app.cli.registry import AsJson, agent_called, answered, open_ledger, open_registry, opened
-from app.cli.terminal import cell, say
+from app.cli.tables import NamedRows
+from app.cli.terminal import say
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
 from app.core.agents.events import AgentEvent, Decided, HeldUp
 from app.core.agents.queueing import QueuePlace
@@ -63,7 +62,7 @@ def agents(as_json: AsJson = False) -> None:
         say(json.dumps(content, indent=2))
         return
     named = [_name(each.report.agent) for each in shown.agents]
-    table, longest = _table(
+    table = NamedRows(
         "agent", named, "state", "limits", "stopped or held up by, and what GitHub refuses"
     )
     for name, each in zip(named, shown.agents, strict=True):
@@ -77,12 +76,12 @@ def agents(as_json: AsJson = False) -> None:
         if view.held_up is not None:
             notes.append(_held_up_words(view.held_up, view.agent.retry_at))
         notes += refused_words(each.effects)
-        table.add_row(*map(cell, (name, waits_words(view.agent), uses, "\n".join(notes))))
-    _print(table, longest)
+        table.add(name, waits_words(view.agent), uses, "\n".join(notes))
+    table.show()
     if shown.not_started:
-        _print(*_refusals(shown.not_started))
+        _show_refusals(shown.not_started)
     if shown.dead_deliveries:
-        _print(*_dead(shown.dead_deliveries))
+        _show_dead(shown.dead_deliveries)
     for brake in shown.brakes:
         say(f"Nothing starts, and nobody works: {quoted(brake_words(brake), 500)}.")
     waiting = sum(each.report.queue is not None for each in shown.agents)
@@ -112,18 +111,18 @@ def _pass_words(done: Pass) -> str:
     )
 
 
-def _refusals(starts: Sequence[StartRefused]) -> tuple[Table, int]:
+def _show_refusals(starts: Sequence[StartRefused]) -> None:
     posts = [quoted(f"{start.repository}#{start.issue}/{start.role}") for start in starts]
-    table, longest = _table("not started", posts, "why", "asked by", "at", "times")
+    table = NamedRows("not started", posts, "why", "asked by", "at", "times")
     for post, start in zip(posts, starts, strict=True):
         why, by = quoted(start.reason, 500), quoted(start.by)
         at = f"{start.at.astimezone(UTC):%Y-%m-%d %H:%M}"
-        table.add_row(*map(cell, (post, why, by, at, f"{start.times}")))
-    return table, longest
+        table.add(post, why, by, at, f"{start.times}")
+    table.show()
 
 
-def _dead(deliveries: Sequence[DeadDelivery]) -> tuple[Table, int]:
-    table, longest = _table(
+def _show_dead(deliveries: Sequence[DeadDelivery]) -> None:
+    table = NamedRows(
         "delivery given up", [each.delivery.id for each in deliveries], "what", "why", "at"
     )
     for each in deliveries:
@@ -131,24 +130,8 @@ def _dead(deliveries: Sequence[DeadDelivery]) -> tuple[Table, int]:
         place = f"{told['repository']}#{told['issue']}" if told["issue"] else told["repository"]
         what = quoted(f"{each.delivery.event} {told['action'] or ''} {place} by {told['by']}")
         at = f"{each.at.astimezone(UTC):%Y-%m-%d %H:%M}"
-        table.add_row(*map(cell, (each.delivery.id, what, quoted(each.reason, 500), at)))
-    return table, longest
-
-
-def _table(first: str, names: Sequence[str], *others: str) -> tuple[Table, int]:
-    """A table whose first column is never cut, and how wide that is."""
-    longest = max((len(line) for name in names for line in name.splitlines()), default=0)
-    return Table(Column(first, no_wrap=True, min_width=longest), *others), longest
-
-
-def _print(table: Table, longest: int) -> None:
-    console = Console()
-    console.width = max(console.width, longest + _LEAST_BESIDE)
-    console.print(table)
-
-
-_LEAST_BESIDE: Final = 60
-"""Characters of the table beside the agents' ids: those are copied, so they are never cut."""
+        table.add(each.delivery.id, what, quoted(each.reason, 500), at)
+    table.show()
 
 
 def _name(agent: Agent) -> str:

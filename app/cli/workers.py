@@ -4,19 +4,21 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
-from rich.console import Console
-from rich.table import Column, Table
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.store import SqlStore
 from app.cli.failing import fail
 from app.cli.registry import AsJson, answered, open_registry, opened
-from app.cli.terminal import cell, say
+from app.cli.tables import LEAST_BESIDE, NamedRows
+from app.cli.terminal import say
 from app.ports import Worker
 from app.services.views import Json, worker_json
+
+_LEAST_WORDS: Final = 30
+"""Characters for the agents of a worker, if none has a longer id."""
 
 workers = typer.Typer(invoke_without_command=True)
 
@@ -33,17 +35,22 @@ def _show(context: typer.Context, as_json: AsJson = False) -> None:
     if not found:
         say("No process works on this database.")
         return
-    widest = max(len(each.name) for each in found)
-    table = Table(
-        Column("worker", no_wrap=True, min_width=widest), "version", "since", "agents", "state"
+    names = [each.name for each in found]
+    longest_id = max((len(str(agent)) for each in found for agent in each.agents), default=0)
+    table = NamedRows(
+        "worker",
+        names,
+        "version",
+        "since",
+        "agents",
+        "state",
+        beside=LEAST_BESIDE + max(longest_id, _LEAST_WORDS),
     )
     for each in found:
         agents = "\n".join([_places_words(each), *map(str, each.agents)])
         state = "\n".join(_state_words(each))
-        table.add_row(*map(cell, (each.name, each.version, _at(each.started_at), agents, state)))
-    console = Console()
-    console.width = max(console.width, widest + _LEAST_BESIDE)
-    console.print(table)
+        table.add(each.name, each.version, _at(each.started_at), agents, state)
+    table.show()
 
 
 @workers.command()
@@ -124,7 +131,3 @@ def _silence(worker: Worker) -> str:
 
 def _at(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
-
-
-_LEAST_BESIDE = 90
-"""Characters of the table beside the names: those are copied, so they are never cut."""
