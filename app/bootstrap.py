@@ -63,11 +63,12 @@ from app.adapters.sandbox import (
 )
 from app.adapters.shell import parse
 from app.adapters.standstill import Standstill
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
 from app.adapters.store.failures import if_full
 from app.adapters.store.ledger import SqlLedger
 from app.adapters.store.pacing import SqlPacing
 from app.adapters.store.rates import SqlRates
+from app.adapters.store.schema import migrate, require_current
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.adapters.timetable import ScheduledTimes
@@ -270,14 +271,16 @@ def build(
     settings: Settings,
     *,
     runs_agents: bool = True,
+    migrates: bool = True,
     address: str | None = None,
     redact: Redactor | None = None,
     adapters: Adapters = Adapters(),
     give_up: Callable[[], None] = lambda: os._exit(EXIT_GIVEN_UP),
 ) -> Service:
-    """Join everything; `address` is where the web side will be reached, `redact` learns the secrets
-    of this installation; `give_up` ends all that this process does, at once, since it is no worker
-    of its database any more. Raises `CannotServe` or `AlreadyRunning`."""
+    """Join everything; `migrates`: older tables are brought up to this version; `address` is where
+    the web side will be reached, `redact` learns the secrets of this installation; `give_up` ends
+    all that this process does, at once, since it is no worker of its database any more. Raises
+    `CannotServe`, `AlreadyRunning` or `WrongSchema`."""
     redact = redact or Redactor()
     redact.learn(settings.secret_values)
     problems = list(settings.problems_for_serving())
@@ -291,7 +294,7 @@ def build(
     if problems:
         raise CannotServe("\n".join(problems))
     redact.learn(asked.secret_values)
-    _make_data_directory(settings.data_dir)
+    make_data_directory(settings.data_dir)
     processes = adapters.processes or ProcessGroups()
     machine = _machine(processes, operator.sandbox, settings, adapters)
     count_limit_events()
@@ -312,7 +315,10 @@ def build(
     )
     try:
         engine = make(database, queues, drain.hand_over)
-        migrate(database)
+        if migrates:
+            migrate(database)
+        else:
+            require_current(database)
     except (StoreUnavailable, psycopg.OperationalError) as error:
         raise DatabaseAway(
             f"SQUADRON_DATABASE_URL: the database cannot be used: {error}{if_full(error)}"
@@ -361,7 +367,7 @@ def build(
     )
 
 
-def _make_data_directory(path: Path) -> None:
+def make_data_directory(path: Path) -> None:
     """For this user alone, if it is missing; one that is there stays as it is, and whoever is not
     of its group must have no way into it: the registry holds people's words. Raises `CannotServe`.
     """

@@ -16,7 +16,8 @@ import sqlalchemy as sa
 
 from app.adapters.clock import SystemClock
 from app.adapters.shell import parse
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
+from app.adapters.store.schema import migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Assignment, Task

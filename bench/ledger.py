@@ -9,8 +9,9 @@ from time import perf_counter
 from typing import Final
 
 from app.adapters.clock import SystemClock
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
 from app.adapters.store.ledger import SqlLedger
+from app.adapters.store.schema import migrate
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import AgentId
 from app.core.budgets.budgets import Budget, Scope, Started, Window, accounts

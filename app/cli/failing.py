@@ -1,10 +1,14 @@
 """How a command says that it cannot go on."""
 
-from typing import NoReturn
+import os
+from typing import Final, NoReturn
 
 import typer
 
 from app.cli.terminal import say
+
+EXIT_CONFIGURATION: Final = os.EX_CONFIG
+"""78, as sysexits.h has it: the next try ends alike, until a person has changed something."""
 
 
 def fail(message: str, code: int = 1) -> NoReturn:

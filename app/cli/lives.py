@@ -17,8 +17,9 @@ from app.adapters.engine import AlreadyRunning
 from app.adapters.logs import log_to_stderr
 from app.adapters.secrecy import keep_to_itself
 from app.adapters.store.database import why_away
+from app.adapters.store.schema import WrongSchema
 from app.bootstrap import EXIT_GIVEN_UP, Adapters, CannotServe, DatabaseAway, Service, build
-from app.cli.failing import fail
+from app.cli.failing import EXIT_CONFIGURATION, fail
 from app.cli.listening import CannotListen, address_of, taken
 from app.config.operator import OperatorConfig, load_operator
 from app.config.settings import SettingsError, load_settings
@@ -40,13 +41,16 @@ class DatabaseGone(Exception):
 class Life:
     """This life of the process."""
 
-    def __init__(self, adapters: Adapters, *, runs_agents: bool) -> None:
+    def __init__(
+        self, adapters: Adapters, *, runs_agents: bool = True, migrates: bool = True
+    ) -> None:
         """Call it before anything reads a secret."""
         keep_to_itself()
         self._redact = Redactor()
         log_to_stderr(self._redact)
         self._adapters = adapters
         self._runs_agents = runs_agents
+        self._migrates = migrates
         self._clock = SystemClock()
         self._comeback = Comeback.taken(os.environ)
         self.listeners: Sequence[socket.socket] = ()
@@ -73,6 +77,8 @@ class Life:
         """The service of a first life. Ends the command where it cannot be."""
         try:
             return self._build()
+        except WrongSchema as error:
+            fail(str(error), EXIT_CONFIGURATION)
         except _IN_WORDS as error:
             fail(str(error))
 
@@ -88,8 +94,12 @@ class Life:
         if isinstance(error, _AWAY) and self._comeback is not None:
             log.warning("the database went away again: %s", error)
             start_anew(self._comeback.since, self.listeners)
-        code = EXIT_GIVEN_UP if isinstance(error, DatabaseGone) else 1
-        if not isinstance(error, (*_IN_WORDS, DatabaseGone)):
+        code = 1
+        if isinstance(error, DatabaseGone):
+            code = EXIT_GIVEN_UP
+        elif isinstance(error, WrongSchema):
+            code = EXIT_CONFIGURATION
+        elif not isinstance(error, _IN_WORDS):
             log.error("cannot come back, as nobody has foreseen", exc_info=error)
         self._failure = (str(error), code)
 
@@ -102,6 +112,7 @@ class Life:
         return build(
             load_settings(os.environ),
             runs_agents=self._runs_agents,
+            migrates=self._migrates,
             address=address_of(self.listeners[0]) if self.listeners else None,
             redact=self._redact,
             adapters=self._adapters,

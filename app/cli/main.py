@@ -13,6 +13,7 @@ MODULES: Final[Mapping[str, str]] = {
     "setup": "setup",
     "serve": "serve",
     "worker": "serve",
+    "migrate": "migrate",
     "demo": "demo",
     "init": "init",
     "config": "config",

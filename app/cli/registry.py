@@ -1,36 +1,40 @@
-"""The registry of this installation, for commands that only read it."""
+"""The registry of this installation, for commands that read it, and put brakes on."""
 
 import asyncio
 import os
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Final, TypeVar
 
 import sqlalchemy as sa
 import typer
 
 from app.adapters.store.database import make_engine
 from app.adapters.store.ledger import SqlLedger
+from app.adapters.store.schema import WrongSchema, require_current
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
-from app.cli.failing import fail
+from app.cli.failing import EXIT_CONFIGURATION, fail
 from app.config.settings import Settings, SettingsError, load_local_settings
 from app.core.agents.agent import Agent, AgentId
 from app.ports import StoreUnavailable, Work
 
 Answer = TypeVar("Answer")
 
+_ASK: Final = "Is SQUADRON_DATABASE_URL right, and has `squadron serve` run on it?"
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 
 def open_registry(settings: Settings) -> SqlStore:
-    """The registry for a command that only reads. Raises `FileNotFoundError` if there is none."""
+    """The registry for a command that enqueues no work. Raises `FileNotFoundError` if there is
+    none, `WrongSchema` if it is of another version, and `StoreUnavailable`."""
     database = _existing_database(settings)
     return SqlStore(database, GroupWriter(database), _refuse_work)
 
 
 def open_ledger(settings: Settings) -> SqlLedger:
-    """The ledger for a command that only reads. Raises `FileNotFoundError` if there is none."""
+    """The ledger for a command that only reads. Raises as `open_registry` does."""
     database = _existing_database(settings)
     return SqlLedger(database, GroupWriter(database))
 
@@ -40,6 +44,7 @@ def _existing_database(settings: Settings) -> sa.Engine:
     path = database.url.database
     if database.dialect.name == "sqlite" and path and not Path(path).exists():
         raise FileNotFoundError(f"there is no registry at {path}; has `squadron serve` run here?")
+    require_current(database)
     return database
 
 
@@ -48,11 +53,16 @@ def _refuse_work(_: sa.Connection, work: Work) -> None:
 
 
 def opened(open_part: Callable[[Settings], Answer]) -> Answer:
-    """What `open_part` opens. Ends the command where there is no registry."""
+    """What `open_part` opens. Ends the command where there is no registry, or one of another
+    version of Squadron."""
     try:
         return open_part(load_local_settings(os.environ))
     except (SettingsError, FileNotFoundError) as error:
         fail(str(error))
+    except WrongSchema as error:
+        fail(str(error), EXIT_CONFIGURATION)
+    except StoreUnavailable as error:
+        fail(f"{error}. {_ASK}")
 
 
 def answered(reading: Coroutine[object, object, Answer]) -> Answer:
@@ -60,7 +70,7 @@ def answered(reading: Coroutine[object, object, Answer]) -> Answer:
     try:
         return asyncio.run(reading)
     except StoreUnavailable as error:
-        fail(f"{error}. Is SQUADRON_DATABASE_URL right, and has `squadron serve` run on it?")
+        fail(f"{error}. {_ASK}")
 
 
 async def agent_called(store: SqlStore, wanted: AgentId) -> Agent | None:

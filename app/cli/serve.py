@@ -34,6 +34,9 @@ SERVER_FLAGS: Final[Mapping[str, Any]] = {
 """uvicorn's; the benchmarks measure other applications under the same ones."""
 
 Host = Annotated[str, typer.Option(help="Address to listen on.")]
+NoMigrate = Annotated[
+    bool, typer.Option("--no-migrate", help="Leave an older database as it is, and end with 78.")
+]
 Port = Annotated[int, typer.Option(help="Port; 0 takes any free one.")]
 
 GIVE_WAY_SECONDS: Final = 0.001
@@ -46,28 +49,31 @@ def serve(
     no_worker: Annotated[
         bool, typer.Option("--no-worker", help="Take deliveries, but run no agents.")
     ] = False,
+    no_migrate: NoMigrate = False,
 ) -> None:
     """Web, scheduler and worker in one process."""
-    serve_with(Adapters(), host, port, runs_agents=not no_worker)
+    serve_with(Adapters(), host, port, runs_agents=not no_worker, migrates=not no_migrate)
 
 
-def serve_with(adapters: Adapters, host: str, port: int, *, runs_agents: bool = True) -> None:
+def serve_with(
+    adapters: Adapters, host: str, port: int, *, runs_agents: bool = True, migrates: bool = True
+) -> None:
     """Serve until a signal ends it; `adapters` take the place of parts of the world."""
-    life = Life(adapters, runs_agents=runs_agents)
+    life = Life(adapters, runs_agents=runs_agents, migrates=migrates)
     sys.setswitchinterval(GIVE_WAY_SECONDS)
     keep_large_blocks_apart()
     _run(life, host, port, Application)
 
 
-def worker(host: Host = "127.0.0.1", port: Port = 8000) -> None:
+def worker(host: Host = "127.0.0.1", port: Port = 8000, no_migrate: NoMigrate = False) -> None:
     """A further worker on the same PostgreSQL database: it runs agents, takes no deliveries, and
     answers whoever asks how it does."""
-    work_with(Adapters(), host, port)
+    work_with(Adapters(), host, port, migrates=not no_migrate)
 
 
-def work_with(adapters: Adapters, host: str, port: int) -> None:
+def work_with(adapters: Adapters, host: str, port: int, *, migrates: bool = True) -> None:
     """Work until a signal ends it; `adapters` take the place of parts of the world."""
-    _run(Life(adapters, runs_agents=True), host, port, _worker_application)
+    _run(Life(adapters, migrates=migrates), host, port, _worker_application)
 
 
 def _worker_application(service: Service) -> WorkerApplication:

@@ -19,7 +19,8 @@ from app.adapters.engine import (
     RunningEngine,
     SingleProcess,
 )
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
+from app.adapters.store.schema import migrate
 from app.ports import HandleDelivery, Work, WorkKind
 from tests.twins.clock import TurnedClock
 from tests.twins.engine import TwinEngine

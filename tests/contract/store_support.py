@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from app.adapters.clock import new_name
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
+from app.adapters.store.schema import migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.tables import METADATA
 from app.adapters.store.writer import GroupWriter

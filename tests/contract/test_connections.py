@@ -15,7 +15,8 @@ import uvicorn
 from starlette.types import Receive, Scope, Send
 
 from app.adapters.clock import SystemClock
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
+from app.adapters.store.schema import migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.cli.serve import SERVER_FLAGS

@@ -14,6 +14,7 @@ import yaml
 from app.adapters.sandbox import Bounds
 from app.adapters.sandbox.setups import Room
 from app.bootstrap import DRAIN_SECONDS
+from app.cli.failing import EXIT_CONFIGURATION
 from app.cli.setup.folder import AppFolder
 from app.config.operator import OperatorConfig
 from app.config.variables import DEFAULT_DATA_DIR
@@ -93,6 +94,11 @@ def test_a_unit_lets_the_service_drain_and_keeps_its_data_to_itself() -> None:
     [data] = re.findall(r"^Environment=SQUADRON_DATA_DIR=(.*)$", UNIT, re.MULTILINE)
     [state] = re.findall(r"^StateDirectory=(.*)$", UNIT, re.MULTILINE)
     assert Path(data).is_relative_to(Path("/var/lib", state))
+
+
+def test_a_unit_does_not_try_again_what_ends_alike() -> None:
+    [code] = re.findall(r"^RestartPreventExitStatus=(\d+)$", UNIT, re.MULTILINE)
+    assert int(code) == EXIT_CONFIGURATION
 
 
 @pytest.mark.skipif(which("systemd-analyze") is None, reason="systemd is not installed")

@@ -10,7 +10,8 @@ import sqlalchemy as sa
 from app.adapters.engine import ClusterMembership, heartbeats
 from app.adapters.engine.heartbeats import SETTLED_SECONDS, Connection, Heard
 from app.adapters.engine.membership import Listener
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
+from app.adapters.store.schema import migrate
 from app.ports import FRESH_SECONDS
 from tests.contract.store_support import own_postgresql_database
 from tests.support.waiting import until

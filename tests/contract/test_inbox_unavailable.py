@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 from app.adapters.clock import SystemClock
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
+from app.adapters.store.schema import migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.services.intake.intake import Intake

@@ -2,7 +2,8 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from alembic.script import ScriptDirectory
 from pydantic import TypeAdapter
 
 from app.adapters.store.codec import decode_event
-from app.adapters.store.database import migrate, migration_config
 from app.adapters.store.migrations import VERSION_TABLE, is_ours
+from app.adapters.store.schema import migrate, migration_config
 from app.adapters.store.tables import HITS, HITTERS, METADATA, PREFIX
 from app.core.agents.events import Tripped
 from app.core.agents.stops import Layer, Trip
@@ -25,6 +26,24 @@ from app.ports import StoreUnavailable
 from tests.contract.store_support import DATABASES, NOON, QUEUED_WORK, an_empty_database
 
 OLD_NAME = "tests_cannot_run"
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What the version before knows of the database, frozen."""
+
+    revision: str
+    columns: Mapping[str, set[str]]
+    """Of each table."""
+
+    @classmethod
+    def frozen(cls) -> "Before":
+        """As it was when that version was released."""
+        kept = json.loads(Path(__file__).with_name("version_before.json").read_text("utf-8"))
+        return cls(kept["revision"], {name: {*names} for name, names in kept["columns"].items()})
+
+
+BEFORE = Before.frozen()
 
 
 @pytest.fixture(params=DATABASES)
@@ -182,6 +201,31 @@ def test_a_migration_that_fails_leaves_nothing_behind(empty: sa.Engine) -> None:
     assert sa.inspect(empty).get_table_names() == ["sq_effects"]
 
 
+def test_the_version_before_writes_and_reads_what_this_one_has_migrated(empty: sa.Engine) -> None:
+    """Its processes go on beside those of this version, for as long as an update takes."""
+    migrate(empty, BEFORE.revision)
+    _fill(empty, 1)
+    known = _our_tables(empty)
+    assert {table.name: {*table.columns.keys()} for table in known} == BEFORE.columns
+    migrate(empty)
+    _fill(empty, 2)
+    with empty.begin() as connection:
+        for table in known:
+            connection.execute(sa.insert(table), _sample(table, 3))
+        for table in known:
+            assert len(connection.execute(sa.select(table)).all()) == 3
+        for table in reversed(known):
+            keys = [column == _sample(table, 3)[column.name] for column in table.primary_key]
+            others = {
+                name: value
+                for name, value in _sample(table, 3).items()
+                if name not in table.primary_key.columns
+            }
+            if others:
+                connection.execute(sa.update(table).where(*keys).values(others))
+            assert connection.execute(sa.delete(table).where(*keys)).rowcount == 1
+
+
 def _our_tables(engine: sa.Engine) -> list[sa.Table]:
     metadata = sa.MetaData()
     metadata.reflect(engine, only=lambda name, _: is_ours(name, "table", {}))
@@ -190,6 +234,12 @@ def _our_tables(engine: sa.Engine) -> list[sa.Table]:
 
 def _fill(engine: sa.Engine, number: int) -> None:
     """One row a table, whatever its columns are; equal texts make foreign keys fit."""
+    with engine.begin() as connection:
+        for table in _our_tables(engine):
+            connection.execute(sa.insert(table), _sample(table, number))
+
+
+def _sample(table: sa.Table, number: int) -> dict[str, object]:
     samples: dict[type, object] = {
         str: f"text {number}",
         bool: False,
@@ -198,10 +248,7 @@ def _fill(engine: sa.Engine, number: int) -> None:
         bytes: b"bytes",
         datetime: NOON,
     }
-    with engine.begin() as connection:
-        for table in _our_tables(engine):
-            row = {column.name: samples[column.type.python_type] for column in table.columns}
-            connection.execute(sa.insert(table), row)
+    return {column.name: samples[column.type.python_type] for column in table.columns}
 
 
 def _counts(engine: sa.Engine) -> dict[str, int]:

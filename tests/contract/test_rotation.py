@@ -15,7 +15,8 @@ from pydantic import SecretStr
 
 from app.adapters.clock import SystemClock
 from app.adapters.github import GitHubApp
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
+from app.adapters.store.schema import migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.bootstrap import CannotServe, build

@@ -6,9 +6,10 @@ import pytest
 import sqlalchemy as sa
 
 from app.adapters.clock import new_name
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
 from app.adapters.store.failures import translated
 from app.adapters.store.reading import read
+from app.adapters.store.schema import migrate
 from app.ports import StoreUnavailable
 from tests.contract.store_support import NOON, World, a_new_agent, own_postgresql_database
 

@@ -21,7 +21,8 @@ from typing import TextIO
 from app.adapters.clock import SystemClock
 from app.adapters.engine import DurableEngine
 from app.adapters.engine.membership import SingleProcess
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
+from app.adapters.store.schema import migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent

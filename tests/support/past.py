@@ -9,7 +9,8 @@ import sqlalchemy as sa
 
 from app.adapters.artifacts import artifacts_at
 from app.adapters.clock import new_name
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
+from app.adapters.store.schema import migrate
 from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, AgentId, Effect

@@ -10,7 +10,8 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from app.adapters.store.database import make_engine, migrate
+from app.adapters.store.database import make_engine
+from app.adapters.store.schema import migrate
 
 
 def memory() -> str | None:

@@ -1,7 +1,7 @@
 """The durable engine: DBOS Transact on the store's database. Nothing else imports dbos."""
 
 from app.adapters.engine.cut_off import CutOffNotes
-from app.adapters.engine.durable import DurableEngine
+from app.adapters.engine.durable import DurableEngine, migrate_queues
 from app.adapters.engine.heartbeats import application_name
 from app.adapters.engine.membership import (
     AlreadyRunning,
@@ -21,5 +21,6 @@ __all__ = [
     "RunningEngine",
     "SingleProcess",
     "application_name",
+    "migrate_queues",
     "worker_name",
 ]

@@ -233,6 +233,12 @@ class DurableEngine:
                 call(connection, queue)
 
 
+def migrate_queues(engine: sa.Engine) -> None:
+    """Make what the engine keeps in the database, or bring it up to date. It does so itself when
+    it starts. Raises what SQLAlchemy raises."""
+    DBOS.migrate(engine.url.render_as_string(hide_password=False))
+
+
 def _is_pending(work_id: str) -> bool:
     # The asynchronous function gives the caller's loop the engine's threads for its own, and no
     # thread any more once the engine has ended.

@@ -1,22 +1,13 @@
-"""Engines for both databases, and the migrations that bring a database up to date.
+"""Engines for both databases.
 
 The one engine is shared with the durable engine, whose tables live in the same database.
 """
 
 import sqlite3
-from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
-import alembic.command
-import alembic.config
 import psycopg
 import sqlalchemy as sa
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-
-from app.adapters.store.failures import translated
-from app.adapters.store.migrations import VERSION_TABLE
 
 POOL_SIZE: Final = 20
 MOST_POOL_WAIT_SECONDS: Final = 10
@@ -28,12 +19,6 @@ _BOUNDS: Final = {
     "statement_timeout": MOST_STATEMENT_SECONDS,
     "idle_in_transaction_session_timeout": MOST_IDLE_IN_TRANSACTION_SECONDS,
 }
-MOST_MIGRATION_SECONDS: Final = 600
-MOST_MIGRATION_WAIT_SECONDS: Final = 120
-"""How long a process waits until another one has migrated."""
-
-_MIGRATION_LOCK: Final = 0x5371_7561_6472_6F6E
-"""Ours among PostgreSQL's advisory locks."""
 
 
 def make_engine(
@@ -64,58 +49,6 @@ def why_away(url: str) -> str:
         return " ".join(str(error.__cause__ or error).split())
     finally:
         engine.dispose()
-
-
-def migrate(engine: sa.Engine, revision: str = "head") -> None:
-    """Bring our tables up to `revision`, in one transaction. One process at a time does it.
-
-    Raises `StoreUnavailable` when the database cannot be reached, or is migrated for too long.
-    """
-    config = migration_config()
-    try:
-        with engine.connect() as connection:
-            _take_migration_lock(connection)
-            if revision != "head" or _revision(connection) != _newest_revision():
-                config.attributes["connection"] = connection
-                alembic.command.upgrade(config, revision)
-            connection.commit()
-    except sa.exc.SQLAlchemyError as error:
-        raise translated(error) from error.__cause__
-
-
-def migration_config() -> alembic.config.Config:
-    """What Alembic needs to know to find the migrations."""
-    config = alembic.config.Config()
-    folder = Path(__file__).with_name("migrations")
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
-    return config
-
-
-@cache
-def _newest_revision() -> str | None:
-    return ScriptDirectory.from_config(migration_config()).get_current_head()
-
-
-def _revision(connection: sa.Connection) -> str | None:
-    """What our tables were brought up to; None: there are none."""
-    options = {"version_table": VERSION_TABLE}
-    return MigrationContext.configure(connection, opts=options).get_current_revision()
-
-
-def _take_migration_lock(connection: sa.Connection) -> None:
-    """Held until the transaction ends."""
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-        return
-    connection.execute(
-        sa.text("SELECT set_config('lock_timeout', :wait, true)"),
-        {"wait": f"{MOST_MIGRATION_WAIT_SECONDS}s"},
-    )
-    connection.execute(
-        sa.text("SELECT set_config('statement_timeout', :most, true)"),
-        {"most": f"{MOST_MIGRATION_SECONDS}s"},
-    )
-    connection.execute(sa.text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
 
 
 def _sqlite(url: sa.URL) -> sa.Engine:

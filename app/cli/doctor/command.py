@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
-import sqlalchemy as sa
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -29,6 +28,7 @@ from app.adapters.sandbox import (
     second_wall,
 )
 from app.adapters.store.database import make_engine
+from app.adapters.store.schema import Standing, WrongSchema, schema_of
 from app.bootstrap import key_problems, sandbox_trial
 from app.cli.doctor.check import Check
 from app.cli.doctor.github import github
@@ -173,14 +173,19 @@ def _database(settings: Settings) -> Check:
     try:
         if engine.dialect.name == "sqlite" and path and not Path(path).exists():
             return Check(name, True, f"{where} is made at the first start")
-        with engine.connect() as connection:
-            connection.execute(sa.text("SELECT 1"))
-    except sa.exc.SQLAlchemyError as error:
-        said = str(error.__cause__ or error).strip().split("\n")[0]
-        return Check(name, False, f"{where} cannot be used: {said}", f"look at {setting}")
+        schema = schema_of(engine)
+    except StoreUnavailable as error:
+        return Check(name, False, f"{where} cannot be used: {error}", f"look at {setting}")
     finally:
         engine.dispose()
-    return Check(name, True, where)
+    match schema.standing:
+        case Standing.CURRENT:
+            return Check(name, True, f"{where} is at revision {schema.revision}")
+        case Standing.ABSENT:
+            return Check(name, True, f"{where} is filled at the first start")
+        case Standing.OLDER | Standing.NEWER:
+            wrong = WrongSchema(schema)
+            return Check(name, False, f"{where}: {wrong.what}", wrong.fix)
 
 
 def _artifacts(address: str) -> Iterator[Check]:

@@ -1,4 +1,9 @@
-"""How our tables came to be; forward only. `database.migrate` runs them."""
+"""How our tables came to be; forward only. `schema.migrate` runs them.
+
+A migration expands what is there: processes of the version before write and read on while the first
+of this version has migrated. So a table or a column that the version before knows stays as it is,
+and a new column of its tables may be left out. What nobody needs any more goes a version later.
+"""
 
 from typing import Final
 

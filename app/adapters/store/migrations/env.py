@@ -1,4 +1,4 @@
-"""Alembic's entry: migrates over the connection that `database.migrate` hands in."""
+"""Alembic's entry: migrates over the connection that `schema.migrate` hands in."""
 
 from alembic import context
 
