@@ -206,15 +206,16 @@ async def test_processes_that_fork_away_are_hunted_down(tmp_path: Path) -> None:
         "    if os.fork():\n"
         "        os._exit(0)\n"
         "    os.setsid()\n"
-        f"    open({str(tmp_path / 'last')!r}, 'w').write(f'{{os.getpid()}}\\n')\n"
+        f"    open({str(tmp_path / 'fled')!r}, 'a').write(f'{{os.getpid()}}\\n')\n"
         "    time.sleep(0.002)\n"
     )
     environment = PATH | {SEGMENT_VARIABLE: "flees:1"}
     with started(sys.executable, "-c", flees, environment=environment):
-        await until_written(tmp_path / "last")
+        await until(lambda: (tmp_path / "fled").exists())
         await ProcessGroups().kill_marked("flees:1")
-    last = await until_written(tmp_path / "last")
-    assert not is_running(last)
+    fled = [int(line) for line in (tmp_path / "fled").read_text().splitlines()]
+    assert [pid for pid in fled if is_running(pid)] == []
+    assert await ProcessGroups().kill_marked("flees:1") == 0
 
 
 async def test_the_hunter_spares_itself() -> None:

@@ -91,7 +91,9 @@ def test_nobody_is_let_on_beyond_a_cap_and_nobody_is_left_below_it(
             begun.append(replace(each, state=State.ACTIVE))
         else:
             waiting.append(each)
-    for each in [*on, *may_go_on(caps, [one for one in waiting if one not in on], [*begun, *on])]:
+    queued = [replace(each, rank=1) for each in on]
+    later = [each for each in waiting if each not in on]
+    for each in [*on, *may_go_on(caps, later, [*begun, *queued])]:
         assert reached(caps, each, begun) is None, "whoever is let on finds its place"
         begun.append(replace(each, state=State.ACTIVE))
     left = [each for each in waiting if each.id not in {one.id for one in begun}]
