@@ -105,15 +105,13 @@ from app.services.handlers.reconciliation import ADAPT, START, TIDY
 from app.services.intake.dispatch import Dispatcher
 from app.services.intake.intake import Intake
 from app.services.moves.brakes import BrakeWatch
-from app.services.views import REFUSED_SHOWN_FOR
+from app.services.reconciling.ageing import FINISHED_WORK_KEPT_FOR
 from app.services.wiring import wired
 from app.services.world import PlanReading, World
 
 EXIT_GIVEN_UP: Final = 70
 """Of a process that has lost its database, or was taken for dead, and cannot come back."""
 SWEEP_EVERY: Final = timedelta(seconds=5)
-FINISHED_WORK_KEPT_FOR: Final = timedelta(days=7)
-"""Bodies of deliveries and records of work. Delivery ids stay, so that a redelivery is known."""
 DRAIN_SECONDS: Final = 60
 """Most time that running segments get to keep their work when the service stops."""
 AT_ONCE: Final = {
@@ -176,6 +174,8 @@ class Service:
     """Does one piece of durable work."""
     tidy_own_directory: Job
     """If that is due."""
+    let_age: Job
+    """What the database holds."""
     raising: Raising
     timetable: Timetable
     writer: GroupWriter
@@ -260,11 +260,8 @@ class Service:
         await self.engine.enqueue(Reconcile(ADAPT, f"adapt:{year}-W{week:02}"))
 
     async def _forget(self) -> None:
-        before = self.clock.now() - FINISHED_WORK_KEPT_FOR
-        await self.store.forget_deliveries(before)
-        await self.store.forget_cut_off(before)
-        await self.store.forget_refused(self.clock.now() - REFUSED_SHOWN_FOR)
-        await self.engine.forget_finished(before)
+        await self.let_age()
+        await self.engine.forget_finished(self.clock.now() - FINISHED_WORK_KEPT_FOR)
 
 
 def build(
@@ -353,6 +350,7 @@ def build(
         dispatcher=Dispatcher(store, world.exclusive, world.clock, services.plans),
         perform=services.perform,
         tidy_own_directory=services.housekeeping.tidy_if_due,
+        let_age=services.ageing.go_on,
         raising=services.raising,
         timetable=adapters.timetable or ScheduledTimes(world.clock),
         writer=writer,
@@ -585,6 +583,7 @@ def _world(
                 if settings.artifacts is None
                 else max(operator.artifact_mib_per_agent, MOST_MIB_IN_FILES)
             ),
+            pack_after_days=operator.pack_after_days,
         ),
         default_model=settings.model,
         worker=engine.worker,

@@ -71,6 +71,8 @@ class OperatorConfig:
     """Of the disk with the data directory; below it no agent begins to work."""
     artifact_mib_per_agent: int = 16
     """That are kept of an agent for other machines, compressed."""
+    pack_after_days: int = 30
+    """Days after an agent's end after which its log is packed."""
     sandbox: SandboxRules = SandboxRules()
     providers: Mapping[str, Endpoint] = field(default_factory=dict)
     """By provider, as models name it."""
@@ -160,6 +162,7 @@ def _operator_config(read_file: OperatorFile, file: str, document: Document) -> 
         database_wait_seconds=read_file.database_wait,
         min_free_mib=read_file.min_free_mib,
         artifact_mib_per_agent=read_file.artifact_mib_per_agent,
+        pack_after_days=read_file.pack_after_days,
         sandbox=_sandbox_rules(read_file.sandbox),
         providers={
             name: _endpoint(said, Path(file).parent) for name, said in read_file.providers.items()

@@ -288,6 +288,8 @@ class OperatorFile(Strict):
     artifact_mib_per_agent: int = Field(default=16, ge=1, le=1_024)
     """MiB that are kept of an agent for other machines, compressed: its conversation, and what it
     has not pushed."""
+    pack_after_days: int = Field(default=30, ge=1, le=3_650)
+    """Days after an agent's end after which its log takes less room; it is read as before."""
     sandbox: Sandbox = Sandbox()
     providers: Named[ProviderName, ModelEndpoint] = Field(default_factory=dict)
     """Where models of `openai` or `anthropic` are asked: for providers that roles name beside the

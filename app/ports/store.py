@@ -194,6 +194,16 @@ class Store(Protocol):
 
     async def delivery(self, delivery: str) -> Delivery | None: ...
 
+    async def shorten_deliveries(self, before: datetime) -> int:
+        """Keep of the bodies of deliveries that were looked at and came before an instant what
+        anybody reads: nothing of those that concerned nobody. How many were shortened."""
+        ...
+
+    async def forget_deliveries(self, before: datetime) -> int:
+        """Drop the bodies of deliveries that were looked at and came before an instant; how many.
+        Their ids stay, so that a redelivery is still known."""
+        ...
+
     async def known_deliveries(self, deliveries: Collection[str]) -> frozenset[str]:
         """Which of these ids the inbox knows; it forgets none."""
         ...
@@ -444,6 +454,12 @@ class Store(Protocol):
 
     async def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """All events of the agent, in order. The sequence number of the first is 1."""
+        ...
+
+    async def pack_logs(self, before: datetime) -> int:
+        """Let logs of agents that ended before that instant take less room; how many now do.
+        They are read as before. Bounded: what is left is packed by the next call.
+        """
         ...
 
     async def warned(self, since: datetime) -> Sequence[tuple[AgentId, Warned | Passed]]:

@@ -44,6 +44,7 @@ from app.services.moves.providers import Providers
 from app.services.moves.room import Room
 from app.services.moves.stopping import Stopping
 from app.services.patience import patient
+from app.services.reconciling.ageing import Ageing
 from app.services.reconciling.housekeeping import Housekeeping
 from app.services.reconciling.needs_human import NeedsHumanTurns
 from app.services.reconciling.publications import Publications
@@ -80,6 +81,8 @@ class Services(NamedTuple):
     plans: KnownPlans
     """For the dispatcher."""
     housekeeping: Housekeeping
+    """For the timetable."""
+    ageing: Ageing
     """For the timetable."""
 
 
@@ -237,4 +240,6 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
                 assert_never(work)
 
     housekeeping = Housekeeping(world, Guard())
-    return Services(patient(perform, world.clock, drain), raising, plans, housekeeping)
+    return Services(
+        patient(perform, world.clock, drain), raising, plans, housekeeping, Ageing(world)
+    )

@@ -1,13 +1,16 @@
-"""The inbox: accepted once, looked at once, forgotten later."""
+"""The inbox: accepted once, looked at once, shortened and forgotten later."""
 
 import asyncio
+import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from random import Random
 
 import pytest
 
-from app.adapters.store.inbox import MOST_DEAD_SHOWN
+from app.adapters.store.inbox import MOST_DEAD_SHOWN, MOST_SHORTENED_AT_ONCE
+from app.core.github.hints import read
 from app.ports import DeadDelivery, Delivery, HandleDelivery
 from tests.contract.store_support import NOON, OutOfOrder, World, later
 
@@ -94,6 +97,41 @@ async def test_old_bodies_are_forgotten_and_ids_are_not(world: World) -> None:
     assert not await world.store.accept(a_delivery(0))
     assert [d.id for d in await world.store.undispatched(10)] == ["delivery-2"]
     assert await world.store.delivery("delivery-3") is not None
+
+
+async def test_after_a_while_as_much_of_a_body_is_kept_as_anybody_reads(world: World) -> None:
+    payload = {
+        "action": "opened",
+        "repository": {"full_name": "octo/demo", "default_branch": "main"},
+        "installation": {"id": 42},
+        "issue": {"number": 7, "title": "Fix it", "labels": [], "node_id": "x" * 5_000},
+        "sender": {"login": "mona", "type": "User"},
+    }
+    said = read("issues", payload)
+    body = json.dumps(payload).encode()
+    for number in range(4):
+        delivery = Delivery(f"delivery-{number}", "issues", body, later(number))
+        await world.store.accept(delivery)
+    ids = ("delivery-1", "delivery-3")
+    await world.store.dispatch(["delivery-0"], {each: HandleDelivery(each) for each in ids})
+    assert await world.store.shorten_deliveries(later(3)) == 2
+    assert await world.store.shorten_deliveries(later(3)) == 0
+    assert await world.store.delivery("delivery-0") is None, "it concerned nobody"
+    short = await world.store.delivery("delivery-1")
+    assert short is not None and len(short.body) < len(body) / 4
+    assert said is not None and read("issues", json.loads(short.body)) == said
+    [new] = await world.store.undispatched(10)
+    late = await world.store.delivery("delivery-3")
+    assert late is not None and (new.id, new.body, late.body) == ("delivery-2", body, body)
+    assert not await world.store.accept(replace(new, id="delivery-1")), "its id is known"
+    assert await world.store.forget_deliveries(later(2)) == 1, "and forgotten in its time"
+
+
+async def test_more_bodies_are_shortened_than_fit_a_transaction(world: World) -> None:
+    ids = [a_delivery(number).id for number in range(MOST_SHORTENED_AT_ONCE + 20)]
+    await asyncio.gather(*(world.store.accept(Delivery(one, "x", b"{}", NOON)) for one in ids))
+    await world.store.dispatch([], {each: HandleDelivery(each) for each in ids})
+    assert await world.store.shorten_deliveries(later(1)) == len(ids)
 
 
 async def test_what_was_given_up_is_told_with_its_first_reason_until_it_is_forgotten(

@@ -3,7 +3,8 @@
 An event is a JSON object whose `type` is the name of its class: `{"type": "ToolAsked", …}`.
 """
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, get_args
 
@@ -23,6 +24,7 @@ from app.ports import HeardCommands, Look, Order, Repository, WaitingStart
 _EVENTS: Final[Mapping[str, TypeAdapter[AgentEvent]]] = {
     kind.__name__: TypeAdapter(kind) for kind in get_args(AgentEvent)
 }
+_SMALLEST: Final = zlib.Z_BEST_COMPRESSION
 _ASSIGNMENT: Final = TypeAdapter(Assignment)
 _CAUSES: Final = frozenset(cause.value for cause in Cause)
 _STOP: Final = TypeAdapter[StopReason](StopReason)
@@ -54,6 +56,17 @@ def decode_event(text: str) -> AgentEvent:
         hold = {**fields["hold"], "claim": fields["hold"]["evidence"]}
         fields = {**fields, "hold": hold}
     return _EVENTS[fields["type"]].validate_python(fields)
+
+
+def encode_log(events: Sequence[str]) -> bytes:
+    """A whole log, each event as `encode_event` writes it, in few bytes: a line for each,
+    compressed with zlib."""
+    return zlib.compress("\n".join(events).encode(), _SMALLEST)
+
+
+def decode_log(packed: bytes) -> Sequence[str]:
+    """What `encode_log` was given. Raises `zlib.error`."""
+    return zlib.decompress(packed).decode().split("\n")
 
 
 def encode_assignment(assignment: Assignment) -> str:

@@ -1,6 +1,8 @@
-"""The inbox: deliveries are accepted once, looked at once, and their bodies forgotten later."""
+"""The inbox: deliveries are accepted once, looked at once, and their bodies shortened and forgotten
+later."""
 
-from collections.abc import Collection, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -8,10 +10,12 @@ import sqlalchemy as sa
 
 from app.adapters.store.dialects import insert
 from app.adapters.store.tables import DELIVERIES, DeliveryState
+from app.core.github.payloads import shortened
 from app.ports import DeadDelivery, Delivery
 
 MOST_FORGOTTEN_AT_ONCE: Final = 500
 """Bodies a transaction forgets, so that it holds up nobody else's for long."""
+MOST_SHORTENED_AT_ONCE: Final = 100
 MOST_DEAD_SHOWN: Final = 100
 
 _COLUMNS: Final = DELIVERIES.c
@@ -94,18 +98,50 @@ def dead(connection: sa.Connection) -> Sequence[DeadDelivery]:
 
 def forget(connection: sa.Connection, before: datetime) -> int:
     """Drop some bodies of deliveries that were looked at; the ids stay known."""
-    old = (
-        sa.select(_COLUMNS.id)
-        .where(
-            _COLUMNS.body.is_not(None),
-            _COLUMNS.received_at < before,
-            _COLUMNS.state != DeliveryState.NEW.value,
-        )
-        .limit(MOST_FORGOTTEN_AT_ONCE)
+    return _forget(connection, _COLUMNS.state != DeliveryState.NEW.value, before)
+
+
+def forget_ignored(connection: sa.Connection, before: datetime) -> int:
+    """Drop some bodies that concerned nobody."""
+    return _forget(connection, _COLUMNS.state == DeliveryState.IGNORED.value, before)
+
+
+def whole(connection: sa.Connection, before: datetime) -> Mapping[str, bytes]:
+    """Some bodies that concerned somebody, and are not shortened, by delivery."""
+    found = connection.execute(
+        sa.select(_COLUMNS.id, _COLUMNS.body)
+        .where(_kept(before), _COLUMNS.state == DeliveryState.CONCERNING.value)
+        .limit(MOST_SHORTENED_AT_ONCE)
     )
+    return {row.id: bytes(row.body) for row in found}
+
+
+def short(bodies: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """What anybody reads of these."""
+    return {each: shortened(json.loads(body), body) for each, body in bodies.items()}
+
+
+def keep_short(connection: sa.Connection, bodies: Mapping[str, bytes]) -> None:
+    """In the place of those that were whole."""
+    its = sa.update(DELIVERIES).where(
+        _COLUMNS.id == sa.bindparam("its_id"),
+        _COLUMNS.state == DeliveryState.CONCERNING.value,
+        _COLUMNS.body.is_not(None),
+    )
+    rows = [{"its_id": each, "body": body} for each, body in sorted(bodies.items())]
+    connection.execute(its.values(state=DeliveryState.SHORTENED.value), rows)
+
+
+def _forget(connection: sa.Connection, those: sa.ColumnElement[bool], before: datetime) -> int:
+    some = sa.select(_COLUMNS.id).where(_kept(before), those).limit(MOST_FORGOTTEN_AT_ONCE)
     return connection.execute(
-        sa.update(DELIVERIES).where(_COLUMNS.id.in_(old)).values(body=None)
+        sa.update(DELIVERIES).where(_COLUMNS.id.in_(some)).values(body=None)
     ).rowcount
+
+
+def _kept(before: datetime) -> sa.ColumnElement[bool]:
+    """Bodies of deliveries that came before an instant, and are not forgotten."""
+    return sa.and_(_COLUMNS.body.is_not(None), _COLUMNS.received_at < before)
 
 
 def _delivery(row: sa.RowMapping) -> Delivery:

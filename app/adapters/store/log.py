@@ -8,8 +8,8 @@ from typing import Any, Final, Self
 import sqlalchemy as sa
 
 from app.adapters.store import costs
-from app.adapters.store.codec import decode_event, encode_event
-from app.adapters.store.tables import AGENTS, EVENTS
+from app.adapters.store.codec import decode_event, decode_log, encode_event
+from app.adapters.store.tables import AGENTS, EVENTS, PACKED_LOGS
 from app.core.agents.agent import AgentId
 from app.core.agents.events import AgentEvent, ModelCalled, Passed, Warned
 from app.core.agents.lifecycle import LIVE, State
@@ -64,17 +64,17 @@ def append(connection: sa.Connection, appends: Sequence[Append]) -> Sequence[boo
     """All events of each append, or none: False if it was superseded."""
     agents = sorted({append.agent for append in appends})
     running = _lock_running(connection, agents)
-    following = _following(connection, list(running))
+    next_seqs = following(connection, list(running))
     answers = []
     rows: list[Mapping[str, Any]] = []
     spent: list[Mapping[str, Any]] = []
     for append in appends:
-        is_next = following.get(append.agent) == append.first_seq
+        is_next = next_seqs.get(append.agent) == append.first_seq
         fits = is_next and running[append.agent] == append.segment
         if fits:
             rows += append.rows
             spent += append.spent
-            following[append.agent] += len(append.rows)
+            next_seqs[append.agent] += len(append.rows)
             if append.tokens != _NO_TOKENS:
                 connection.execute(
                     sa.update(AGENTS)
@@ -93,17 +93,25 @@ def add(
 ) -> None:
     """Put events at the end of a log whose agent's row is locked."""
     name = str(agent)
-    first_seq = _following(connection, [name])[name]
+    first_seq = following(connection, [name])[name]
     connection.execute(_INSERT, _rows(name, segment, first_seq, events))
     costs.record(connection, costs.rows(name, first_seq, events))
 
 
 def read(connection: sa.Connection, agent: AgentId) -> Sequence[AgentEvent]:
     """All events of an agent, in order."""
-    bodies = connection.scalars(
-        sa.select(EVENTS.c.body).where(EVENTS.c.agent_id == str(agent)).order_by(EVENTS.c.seq)
-    )
-    return [decode_event(body) for body in bodies]
+    return [decode_event(body) for body in read_encoded(connection, str(agent))]
+
+
+def read_encoded(connection: sa.Connection, agent: str) -> Sequence[str]:
+    """All events of an agent as they are kept, in order.
+
+    Asked in one statement: between two of them PostgreSQL could pack the log.
+    """
+    bodies: list[str] = []
+    for row in connection.execute(_WHOLE, {"agent": agent}):
+        bodies += [row.body] if row.packed is None else decode_log(row.packed)
+    return bodies
 
 
 def warned(connection: sa.Connection, since: datetime) -> Sequence[tuple[AgentId, Warned | Passed]]:
@@ -136,8 +144,25 @@ _RUNNING: Final = (
 _LAST: Final = sa.select(
     AGENTS.c.id,
     sa.select(sa.func.max(EVENTS.c.seq)).where(EVENTS.c.agent_id == AGENTS.c.id).scalar_subquery(),
+    sa.select(PACKED_LOGS.c.until_seq)
+    .where(PACKED_LOGS.c.agent_id == AGENTS.c.id)
+    .scalar_subquery(),
 ).where(_AGENTS)
 _INSERT: Final = sa.insert(EVENTS)
+_AGENT: Final = sa.bindparam("agent", type_=sa.Text)
+_PACKED_UNTIL: Final = sa.select(PACKED_LOGS.c.until_seq).where(PACKED_LOGS.c.agent_id == _AGENT)
+_WHOLE: Final = sa.union_all(
+    sa.select(
+        PACKED_LOGS.c.until_seq.label("seq"),
+        PACKED_LOGS.c.body.label("packed"),
+        sa.cast(sa.null(), sa.Text).label("body"),
+    ).where(PACKED_LOGS.c.agent_id == _AGENT),
+    sa.select(EVENTS.c.seq, sa.cast(sa.null(), sa.LargeBinary), EVENTS.c.body).where(
+        EVENTS.c.agent_id == _AGENT,
+        EVENTS.c.seq > sa.func.coalesce(_PACKED_UNTIL.scalar_subquery(), 0),
+    ),
+).order_by("seq")
+"""A packed log and, after it, the events that came later."""
 
 
 def _rows(
@@ -162,10 +187,10 @@ def _lock_running(connection: sa.Connection, agents: Sequence[str]) -> dict[str,
     return {row.id: row.segment for row in found}
 
 
-def _following(connection: sa.Connection, agents: Sequence[str]) -> dict[str, int]:
+def following(connection: sa.Connection, agents: Sequence[str]) -> dict[str, int]:
     """The sequence number that comes next in each log.
 
     Asked after the lock, in a statement of its own, or PostgreSQL would answer from before it.
     """
     found = connection.execute(_LAST, {"agents": agents})
-    return {agent: (seq or 0) + 1 for agent, seq in found}
+    return {agent: max(seq or 0, packed or 0) + 1 for agent, seq, packed in found}

@@ -4,8 +4,10 @@ Every write waits at most `writer.MOST_WAIT_SECONDS`, every read `reading.MOST_R
 fail with `StoreUnavailable`.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -24,6 +26,7 @@ from app.adapters.store import (
     log,
     looks,
     outages,
+    packing,
     passes,
     places,
     redelivery,
@@ -137,10 +140,17 @@ class SqlStore:
 
         Their ids stay, so that a redelivery is still known.
         """
-        forgotten = 0
-        while part := await self._writer.run(lambda connection: inbox.forget(connection, before)):
-            forgotten += part
-        return forgotten
+        return await self._until_none(lambda connection: inbox.forget(connection, before))
+
+    async def shorten_deliveries(self, before: datetime) -> int:
+        """Keep of the bodies of deliveries that were looked at and came before what anybody reads:
+        nothing of those that concerned nobody. How many were shortened."""
+        done = await self._until_none(lambda connection: inbox.forget_ignored(connection, before))
+        while bodies := await read(self._engine, partial(inbox.whole, before=before)):
+            short = await asyncio.to_thread(inbox.short, bodies)
+            await self._writer.run(partial(inbox.keep_short, bodies=short))
+            done += len(short)
+        return done
 
     async def create(self, new: NewAgent, at: datetime) -> Agent | None:
         """Insert a QUEUED agent with all that belongs to it; None if the post is taken."""
@@ -415,6 +425,14 @@ class SqlStore:
         """All events of the agent, in order."""
         return await read(self._engine, lambda connection: log.read(connection, agent))
 
+    async def pack_logs(self, before: datetime) -> int:
+        """Let logs of agents that ended before an instant take less room; how many now do."""
+        packed = 0
+        for agent in await read(self._engine, lambda connection: packing.due(connection, before)):
+            now = await read(self._engine, partial(packing.pack, agent=agent))
+            packed += await self._writer.run(partial(packing.keep, packed=now))
+        return packed
+
     async def warned(self, since: datetime) -> Sequence[tuple[AgentId, Warned | Passed]]:
         """What limits have told agents since then without stopping them."""
         return await read(self._engine, lambda connection: log.warned(connection, since))
@@ -535,3 +553,10 @@ class SqlStore:
     async def agents_with_due_effects(self, at: datetime) -> Sequence[AgentId]:
         """Agents with an effect that is wanted and due."""
         return await read(self._engine, lambda connection: effects.agents_with_due(connection, at))
+
+    async def _until_none(self, job: Callable[[sa.Connection], int]) -> int:
+        """How many it did, in as many transactions as it takes until it finds none."""
+        done = 0
+        while part := await self._writer.run(job):
+            done += part
+        return done

@@ -50,7 +50,7 @@ class FreeText(sa.types.TypeDecorator[str]):
 
 
 class DeliveryState(StrEnum):
-    """Whether somebody has looked at a delivery, and what came of it.
+    """Whether somebody has looked at a delivery, what came of it, and what is kept of its body.
 
     Of one length: SQLite then changes the word in its place, and writes the body only once.
     """
@@ -58,6 +58,8 @@ class DeliveryState(StrEnum):
     NEW = "new"
     IGNORED = "nop"
     CONCERNING = "job"
+    SHORTENED = "cut"
+    """It concerned somebody, and of its body only that is kept which anybody reads."""
 
 
 class DeliveryRow(SQLModel, table=True):
@@ -154,7 +156,7 @@ class AgentRow(SQLModel, table=True):
 
 
 class EventRow(SQLModel, table=True):
-    """The event logs; `seq` counts from 1 for each agent, without gaps."""
+    """The event logs; `seq` counts from 1 for each agent, without gaps until they are packed."""
 
     __tablename__ = "sq_events"
     __table_args__ = (
@@ -175,6 +177,19 @@ class EventRow(SQLModel, table=True):
     type: str = Field(sa_type=sa.Text)
     body: str = Field(sa_type=sa.Text)
     """JSON."""
+
+
+class PackedLogRow(SQLModel, table=True):
+    """The log of an agent that has ended long ago, as one piece. Of its events up to `until_seq`
+    only those have a row that are asked for across agents."""
+
+    __tablename__ = "sq_packed_logs"
+
+    agent_id: str = Field(primary_key=True, sa_type=sa.Text, foreign_key="sq_agents.id")
+    until_seq: int
+    """How many events it holds."""
+    body: bytes = Field(sa_type=sa.LargeBinary)
+    """Their JSON (`codec.encode_log`)."""
 
 
 class EffectRow(SQLModel, table=True):
@@ -598,6 +613,7 @@ def _table(model: type[SQLModel]) -> sa.Table:
 DELIVERIES = _table(DeliveryRow)
 AGENTS = _table(AgentRow)
 EVENTS = _table(EventRow)
+PACKED_LOGS = _table(PackedLogRow)
 EFFECTS = _table(EffectRow)
 HOLDINGS = _table(HoldingRow)
 ACCOUNTS = _table(AccountRow)

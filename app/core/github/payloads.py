@@ -3,6 +3,8 @@
 GitHub's payloads reach 25 MB, and what matters of the largest is a few kB.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -13,6 +15,7 @@ MOST_CHARACTERS: Final = 4 * 65_536
 """Of a text. GitHub takes 65,536 (`body is too long (maximum is 65536 characters)`)."""
 MOST_ELEMENTS: Final = 1_000
 """Of a list. An issue has 100 labels at most, and GitHub names 10 branches of a commit."""
+_DIGEST: Final = "sha256_of_all"
 
 _NAME: Final[Tree] = {"name": None}
 _PERSON: Final[Tree] = {"login": None, "type": None}
@@ -53,6 +56,14 @@ def read_of(payload: object) -> dict[str, object]:
     GitHub gives it is null or empty."""
     given = payload if isinstance(payload, Mapping) else {}
     return {key: _of(given[key], below) for key, below in READ.items() if key in given}
+
+
+def shortened(payload: object, body: bytes) -> bytes:
+    """What anybody reads of a body, whose JSON says `payload`, and the digest by which two are told
+    apart that are alike in that. What was shortened before stays as it is."""
+    if isinstance(payload, Mapping) and _DIGEST in payload:
+        return body
+    return json.dumps({**read_of(payload), _DIGEST: hashlib.sha256(body).hexdigest()}).encode()
 
 
 def _of(value: object, tree: Tree) -> object:

@@ -25,3 +25,5 @@ class HouseRules:
     caps: Caps = field(default_factory=Caps)
     artifact_mib_per_agent: int = 16
     """That are kept of an agent for other machines, compressed."""
+    pack_after_days: int = 30
+    """Days after an agent's end after which its log is packed."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from app.core.github.payloads import read_of
+from app.core.github.payloads import shortened
 from app.ports import Clock, Delivery, Store
 
 MOST_BODY_BYTES: Final = 25 * 1024 * 1024
@@ -62,7 +62,7 @@ class Intake:
             payload: object = json.loads(body)
         except (ValueError, RecursionError) as error:
             raise RefusedDelivery(400, "the body is no JSON") from error
-        kept = body if len(body) <= MOST_KEPT_WHOLE_BYTES else _shortened(payload, body)
+        kept = body if len(body) <= MOST_KEPT_WHOLE_BYTES else shortened(payload, body)
         return Delivery(delivery_id, event, kept, self._clock.now())
 
     async def accept(self, delivery: Delivery) -> bool:
@@ -73,12 +73,6 @@ class Intake:
         """All secrets are tried, so that the time does not tell which of them it was."""
         is_signature_of = [_is_signature(signature, secret, body) for secret in self._secrets]
         return any(is_signature_of)
-
-
-def _shortened(payload: object, body: bytes) -> bytes:
-    """What is read of it, and by what two that are alike in that are told apart."""
-    kept = read_of(payload)
-    return json.dumps({**kept, "sha256_of_all": hashlib.sha256(body).hexdigest()}).encode()
 
 
 def _is_signature(signature: bytes, secret: bytes, body: bytes) -> bool:
