@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 10
 ARGS   ?=
 
-.PHONY: install demo test full clis crash lint bench mutation docs picture clean
+.PHONY: install demo test full clis crash soak lint bench mutation docs picture clean
 
 install: $(VENV)/.installed
 
@@ -22,12 +22,13 @@ demo: install
 
 # What is quick and certain; what takes longer is left to `make full`.
 test: install
-	$(PYTEST) -m "not full and not crash" $(ARGS)
+	$(PYTEST) -m "not full and not crash and not soak" $(ARGS)
 
 full: export SQUADRON_TEST_COPILOT_CLI = $(CURDIR)/$(VENV)/clis/node_modules/.bin/copilot
 full: clis test
-	$(PYTEST) -m "full and not crash" $(ARGS)
+	$(PYTEST) -m "full and not crash and not soak" $(ARGS)
 	$(MAKE) crash
+	$(MAKE) soak
 	$(MAKE) mutation ARGS="--sample 120 --seed 2026"
 
 # What others have written and our tests drive: the coding agents (SDKs from PyPI, a CLI from npm),
@@ -43,6 +44,9 @@ clis: install
 
 crash: install
 	$(BIN)/pytest -m crash -s tests/crash $(ARGS)
+
+soak: install
+	$(BIN)/pytest -m soak -s tests/crash $(ARGS)
 
 lint: install
 	$(BIN)/ruff check app tests bench docs

@@ -27,6 +27,7 @@ from bench import (
     stops,
     storm,
     verdict,
+    workers,
 )
 
 PARTS: Final[Mapping[str, Callable[[], None]]] = {
@@ -46,6 +47,7 @@ PARTS: Final[Mapping[str, Callable[[], None]]] = {
     "sandbox": sandbox.main,
     "deadline": deadline.main,
     "agents": agents.main,
+    "workers": workers.main,
 }
 
 

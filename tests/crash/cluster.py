@@ -1,8 +1,4 @@
-"""The processes of one Squadron: one on SQLite, two on PostgreSQL, each killed and started again.
-
-Two processes on one machine share the data directory, as they would share a volume: a segment
-that the other one takes over goes on in the same workspace.
-"""
+"""The processes of one Squadron, each killed and started again."""
 
 import json
 import subprocess
@@ -19,18 +15,25 @@ from tests.support.waiting import until
 READY_SECONDS = 120.0
 SQUADRON = ("-m", "app.cli.main")
 BLIND = ("-m", "tests.crash.blind")
+NAIVE = ("-m", "tests.crash.naive")
 
 
 class Member:
     """One process of the cluster, started any number of times."""
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], log: Path, port: int
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        log: Path,
+        port: int,
+        data: Path,
     ) -> None:
-        """`command`: `serve` or `worker`, to listen on that port."""
+        """`command`: `serve` or `worker`, to listen on that port; `data`: its data directory."""
         self.log = log
+        self.data = data
         self._command = [sys.executable, *command, "--port", f"{port}"]
-        self._environment = environment
+        self._environment = {**environment, "SQUADRON_DATA_DIR": str(data)}
         self.url = f"http://127.0.0.1:{port}"
         self._process: subprocess.Popen[str] | None = None
         self._ready_lines = 0

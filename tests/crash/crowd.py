@@ -1,11 +1,11 @@
 """The work of a campaign: many more agents than workers, of every kind, and the people around."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.agents.agent import Agent
-from app.core.agents.events import AgentEvent, ToolEnded, Waits
+from app.core.agents.events import AgentEvent, ToolEnded, Waits, Woken
 from app.core.agents.lifecycle import State
 from app.core.limits import LimitName
 from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
@@ -17,11 +17,15 @@ from tests.support.registry import Registry
 from tests.support.steps import commits, completes, is_blocked, runs, says, writes
 
 PERSON = "maria"
+STORY = "story"
+SHARED = "shared-story"
+"""Begins the name of a story that several agents play."""
 ROLES: Mapping[str, Mapping[str, Any]] = {
     "builder": {"tests": "none"},
     "reader": {},
     "waiter": {},
     "asker": {},
+    "reviewed": {"tests": "none"},
     "dropped": {},
     "prepared": {
         "tests": "none",
@@ -32,43 +36,80 @@ ROLES: Mapping[str, Mapping[str, Any]] = {
 }
 _LINGERS = "setsid sleep 600 >/dev/null 2>&1 & sleep 0.3"
 """Starts a process that no process group holds, and that is to end with its command."""
-_WORKS = "sleep 0.3"
+USUAL_PACE = 0.3
 
-_TRIES_AGAIN = tuple(
-    step for n in range(9) for step in (runs(f"echo {n} > answer"), runs(f"{_WORKS}; sh {TRIES}"))
-)
-_KINDS: Mapping[str, Callable[[str, int], tuple[Answer, ...]]] = {
-    "builder": lambda name, _: (
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a story is told with."""
+
+    name: str
+    blocker: int
+    """An issue that has to be closed first; 0: none."""
+    pace_seconds: float
+
+    def works(self, at: str = "it", then: str = "") -> Answer:
+        """A command that takes its time, and another one after it."""
+        return runs(f"echo {at}; sleep {self.pace_seconds:g}{then and '; '}{then}")
+
+
+_KINDS: Mapping[str, Callable[[_Told], tuple[Answer, ...]]] = {
+    "builder": lambda told: (
         runs(f"sh {TRIES}"),
-        writes(f"{name}.txt", "built\n"),
+        writes(f"{told.name}.txt", "built\n"),
         runs(_LINGERS),
-        runs(f"sh {TRIES}"),
+        told.works(then=f"sh {TRIES}"),
         commits("Build it"),
         completes("It is built."),
     ),
-    "reader": lambda *_: (runs(_LINGERS), runs("cat README.md"), completes("All is well.")),
-    "waiter": lambda _, blocker: (
-        runs(_WORKS),
-        is_blocked("It needs the other one.", blocker),
-        runs(_WORKS),
+    "reader": lambda told: (
+        runs(_LINGERS),
+        told.works(then="cat README.md"),
+        completes("All is well."),
+    ),
+    "waiter": lambda told: (
+        told.works(),
+        is_blocked("It needs the other one.", told.blocker),
+        told.works("again"),
         completes("The other one is done, so nothing is left."),
     ),
-    "asker": lambda *_: (
+    "asker": lambda told: (
+        told.works(),
         says("Which one?"),
         says("Red or blue?"),
-        runs(_WORKS),
+        told.works("again"),
         completes("Red it is."),
     ),
-    "dropped": lambda *_: (
+    "reviewed": lambda told: (
+        writes(f"{told.name}.txt", "a first try\n"),
+        told.works(),
+        commits("Build it"),
+        completes("It is built."),
+        writes(f"{told.name}.txt", "what was asked for\n"),
+        told.works("again"),
+        commits("Build what was asked for"),
+        completes("It is what you asked for."),
+    ),
+    "dropped": lambda told: (
         writes("half.txt", "half done\n"),
         runs(f"{_LINGERS}; sleep 1"),
-        runs("sleep 1"),
+        told.works(then="sleep 1"),
         says("Is this still wanted?"),
         says("I would rather ask."),
     ),
-    "prepared": lambda name, _: (runs(f"cp setup.txt {name}.txt"), completes("Prepared.")),
-    "runaway": lambda *_: tuple(runs(f"{_WORKS}; echo {n} >> log.txt") for n in range(9)),
-    "racer": lambda *_: (runs(f"{_WORKS}; sh {TRIES}"), *_TRIES_AGAIN),
+    "prepared": lambda told: (
+        told.works(then=f"cp setup.txt {told.name}.txt"),
+        completes("Prepared."),
+    ),
+    "runaway": lambda told: tuple(told.works(then=f"echo {n} >> log.txt") for n in range(9)),
+    "racer": lambda told: (
+        told.works(then=f"sh {TRIES}"),
+        *(
+            step
+            for n in range(9)
+            for step in (runs(f"echo {n} > answer"), told.works(f"{n}", f"sh {TRIES}"))
+        ),
+    ),
 }
 REPORTS_AGAIN = 3
 """A process can die when the agent has reported and before that is recorded. Asked again, it says
@@ -87,7 +128,8 @@ class Post:
     issue: int
     role: str
     blocker: int | None = None
-    is_tended: bool = False
+    tended: set[int] = field(default_factory=set)
+    """The segments in which somebody has done something about it."""
 
     @property
     def name(self) -> str:
@@ -98,8 +140,12 @@ class Post:
 class Crowd:
     """Opens issues, answers questions, closes blockers, merges, and takes work away."""
 
-    def __init__(self, repository: str, github: GitHub, model: ScriptedServer) -> None:
+    def __init__(
+        self, repository: str, github: GitHub, model: ScriptedServer, pace_seconds: float
+    ) -> None:
+        """`pace_seconds`: how long each piece of an agent's work takes."""
         self.repository = repository
+        self._pace_seconds = pace_seconds
         self.posts: list[Post] = []
         self._github = github
         self._model = model
@@ -107,9 +153,9 @@ class Crowd:
     def open(self, roles: tuple[str, ...], *steps: Answer) -> None:
         """One more issue, labelled for these roles; `steps` take the place of their story."""
         blocker = self._issue("Somebody else's work", "") if "waiter" in roles else None
-        name = f"story-{len(self._model.scripts.scripts)}"
+        name = f"{STORY if len(roles) == 1 else SHARED}-{len(self._model.scripts.scripts)}"
         if not steps:
-            steps = _KINDS[roles[-1]](name, blocker or 0)
+            steps = _KINDS[roles[-1]](_Told(name, blocker or 0, self._pace_seconds))
             steps += steps[-1:] * REPORTS_AGAIN
         script = Script(name, steps, Answer("This is what I did."))
         self._model.scripts = Scripts(
@@ -121,11 +167,12 @@ class Crowd:
         self.posts += [Post(number, role, blocker) for role in roles]
 
     def tend(self, registry: Registry) -> None:
-        """What people do once they see that an agent waits for them; each does it once."""
+        """What people do once they see that an agent waits for them; once in each segment: an
+        agent that has lost its conversation asks again."""
         agents = {agent.id.post: agent for agent in registry.agents(self.repository)}
         for post in self.posts:
             agent = agents.get(f"{self.repository}{post.name}")
-            if agent is not None and not post.is_tended:
+            if agent is not None and agent.segment not in post.tended:
                 self._answer(post, agent, registry)
 
     def _answer(self, post: Post, agent: Agent, registry: Registry) -> None:
@@ -138,9 +185,19 @@ class Crowd:
                 self._does("PATCH", f"issues/{post.issue}", {"state": "closed"})
             case "builder", Waits.REVIEW if agent.pull_request is not None and post.issue % 2:
                 self._does("PUT", f"pulls/{agent.pull_request}/merge", {})
+            case "reviewed", Waits.REVIEW if agent.pull_request is not None:
+                self._review(agent.pull_request, registry.log(agent.id))
             case _:
                 return
-        post.is_tended = True
+        post.tended.add(agent.segment)
+
+    def _review(self, pull_request: int, log: Sequence[AgentEvent]) -> None:
+        """Ask for changes, and merge them."""
+        if any(isinstance(event, Woken) for event in log):
+            self._does("PUT", f"pulls/{pull_request}/merge", {})
+            return
+        review = {"event": "REQUEST_CHANGES", "body": "This is not what I asked for."}
+        self._does("POST", f"pulls/{pull_request}/reviews", review)
 
     def complaint(self, agent: Agent) -> str:
         """What is wrong with how an agent ended; empty if it is at rest as its story says."""
@@ -153,7 +210,7 @@ class Crowd:
                 wanted = (State.COMPLETED, None)
             case "builder" | "prepared":
                 wanted = (State.SLEEPING, Waits.REVIEW)
-            case "reader" | "waiter" | "asker":
+            case "reader" | "waiter" | "asker" | "reviewed":
                 wanted = (State.COMPLETED, None)
             case "dropped":
                 wanted = (State.CANCELLED, None)

@@ -2,15 +2,16 @@
 
 import urllib.parse
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, EffectName, EffectState
 from app.core.agents.counters import Counters, fold
-from app.core.agents.events import AgentEvent, Kept
+from app.core.agents.events import AgentEvent, FilesMoved, Kept, ModelCalled
 from app.core.agents.lifecycle import State
 from app.core.effects.wanted import NEEDS_HUMAN, escalation_marker, marker, wanted
+from app.core.words.files import lost_words
 from tests.support.github import BOT, GitHub, Json
 from tests.support.registry import Registry
 
@@ -122,6 +123,23 @@ def missing(world: World) -> Iterator[str]:
             yield f"no pull request of {agent.id}"
         if agent.state is State.CANCELLED and not has_file(world, agent.branch, "half.txt"):
             yield f"the work of {agent.id} is not on its branch"
+
+
+def untold(world: World, told: Set[str]) -> Iterator[str]:
+    """Losses of files that the log names, and the agent or people do not know. `told`: names of
+    stories whose agents were told."""
+    for agent in world.agents():
+        log = world.registry.log(agent.id)
+        moved = [event for event in log if isinstance(event, FilesMoved) and event.lost]
+        if not moved:
+            continue
+        has_gone_on = any(isinstance(event, ModelCalled) for event in log[log.index(moved[-1]) :])
+        if has_gone_on and agent.assignment.task.title not in told:
+            yield f"{agent.id} was not told what it has lost"
+        words = lost_words(moved[-1].lost)
+        sign = marker(agent.id, EffectName.COMMENT)
+        if not any(sign in body and words in body for body in world.comments(agent.id.issue)):
+            yield f"the comment of {agent.id} does not say that it has lost {words}"
 
 
 def has_file(world: World, branch: str, file: str) -> bool:

@@ -7,6 +7,7 @@ and delivery id that the box gave them.
 import random
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -18,6 +19,8 @@ MOST_SECONDS = 5.0
 LATE_SECONDS = 4.0
 AGAIN_SECONDS = 2.0
 ROUND_SECONDS = 0.02
+PASSED_OVER_SECONDS = 5.0
+"""As `deploy/cluster.Caddyfile` does with who did not answer."""
 SHARE_DOUBLED = 0.25
 SHARE_LATE = 0.3
 SHARE_LOST = 0.1
@@ -39,10 +42,12 @@ class Letter:
 class Postman:
     """A context manager that delivers while it is open."""
 
-    def __init__(self, seed: int, address: str) -> None:
-        """`address` is the service's webhook."""
+    def __init__(self, seed: int, addresses: Sequence[str]) -> None:
+        """`addresses` are those of the service's webhook; each delivery goes to one of them, as
+        by a proxy, which passes over who has just not answered."""
         self._random = random.Random(seed)
-        self._address = address
+        self._passed_over_until = dict.fromkeys(addresses, 0.0)
+        """Until when, on the monotonic clock."""
         self._letters: list[Letter] = []
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -108,9 +113,11 @@ class Postman:
     def _post(self, client: httpx.Client, letter: Letter) -> bool:
         self.posts += 1
         self.repeated += letter.guid in self.acknowledged
+        address = self._address()
         try:
-            answer = client.post(self._address, content=letter.body, headers=letter.headers)
+            answer = client.post(address, content=letter.body, headers=letter.headers)
         except httpx.TransportError:
+            self._passed_over_until[address] = time.monotonic() + PASSED_OVER_SECONDS
             self.unanswered += 1
             return False
         if answer.is_success:
@@ -119,6 +126,11 @@ class Postman:
         if answer.status_code != 503:
             self.refused.append(f"{letter.guid}: {answer.status_code} {answer.text}")
         return answer.status_code != 503
+
+    def _address(self) -> str:
+        now, until = time.monotonic(), self._passed_over_until
+        able = [address for address in until if until[address] <= now]
+        return self._random.choice(able or [*until])
 
     def _again(self, letter: Letter) -> Letter:
         due = time.monotonic() + self._random.uniform(0, AGAIN_SECONDS)

@@ -7,8 +7,8 @@ import psycopg
 import pytest
 
 from tests.crash.bouncer import SERVER_CONNECTIONS, bouncer
-from tests.crash.campaign import WORKERS
 from tests.crash.own_postgres import own_postgres
+from tests.crash.site import WORKERS
 from tests.crash.test_membership import shift
 from tests.crash.test_postgres_restart import TAKES_OVER, unharmed, until_says
 

@@ -7,8 +7,8 @@ import pytest
 from app.core.agents.events import ToolEnded, Waits
 from app.core.agents.lifecycle import State
 from tests.contract.store_support import own_postgresql_database
-from tests.crash.campaign import campaign
 from tests.crash.findings import has_file
+from tests.crash.site import site
 from tests.support import processes
 from tests.support.steps import completes, runs, writes
 from tests.support.waiting import until
@@ -20,7 +20,7 @@ SEED = 11
 
 def test_a_setup_that_was_cut_off_runs_again(tmp_path: Path) -> None:
     """Promise 2: the segment starts again, in a workspace without what the first left half."""
-    with campaign(tmp_path / "c", SEED, None) as here:
+    with site(tmp_path / "c", SEED, None) as here:
         [member], world = here.members, here.world
         member.until_ready()
         here.crowd.open(("prepared",))
@@ -49,7 +49,7 @@ def test_the_work_of_a_dead_process_is_kept_though_its_agent_was_cancelled_meanw
     tmp_path: Path,
 ) -> None:
     """Promise 2: nobody starts this segment again, nothing of it runs on, and its work is kept."""
-    with own_postgresql_database() as url, campaign(tmp_path / "c", SEED, url) as here:
+    with own_postgresql_database() as url, site(tmp_path / "c", SEED, url) as here:
         world = here.world
         for member in here.members:
             member.until_ready()
@@ -81,7 +81,7 @@ def test_a_report_is_not_forgotten_when_the_process_dies_while_the_work_is_kept(
     tmp_path: Path,
 ) -> None:
     """Promise 2, and docs/design.md, Shape: an event is appended before its consequence."""
-    with campaign(tmp_path / "c", SEED, None) as here:
+    with site(tmp_path / "c", SEED, None) as here:
         [member], world = here.members, here.world
         steps = (writes("whole.txt", "done\n"), runs("sleep 0.5"), completes("Done."))
         here.crowd.open(("builder",), *steps)
@@ -108,7 +108,7 @@ def test_a_label_that_arrives_after_its_agent_has_ended_starts_no_second_one(
     tmp_path: Path,
 ) -> None:
     """Promise 1: it takes effect once, whatever order. Reconciliation was faster than GitHub."""
-    with campaign(tmp_path / "c", SEED, None) as here:
+    with site(tmp_path / "c", SEED, None) as here:
         world, postman = here.world, here.postman
         postman.may_deliver.clear()
         here.crowd.open(("reader",))

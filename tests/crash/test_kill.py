@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.campaign import FEW_KILLS, KILLS, campaign, plan, short_plan
+from tests.crash.campaign import FEW_KILLS, KILLS, fight, plan, short_plan
 from tests.crash.cluster import BLIND
 from tests.crash.findings import doubled
+from tests.crash.site import site
 
 SEED = int(os.environ.get("SQUADRON_TEST_CRASH_SEED", "2026"))
 MOST_WHO_GIVE_UP = 0.5
@@ -20,25 +21,23 @@ MOST_WHO_GIVE_UP = 0.5
 def test_nothing_is_lost_or_doubled_by_the_first_few_kills(
     tmp_path: Path, database_url: str | None
 ) -> None:
-    with campaign(tmp_path / "c", SEED, database_url) as fight:
-        fight.fight(short_plan(SEED), lambda: False)
-        fight.rest()
-    outcome = fight.outcome
-    found = outcome.lost + outcome.doubled + outcome.forgotten + outcome.orphans
-    assert not found, "\n".join(map(str, found))
-    assert outcome.moments.total() == FEW_KILLS
+    with site(tmp_path / "c", SEED, database_url) as here:
+        fight(here, short_plan(SEED), lambda: False)
+        here.rest()
+    outcome = here.outcome
+    assert not outcome.found, "\n".join(outcome.found)
+    assert outcome.faults.total() == FEW_KILLS
 
 
 @pytest.mark.crash
 def test_nothing_is_lost_and_nothing_is_doubled(tmp_path: Path, database_url: str | None) -> None:
-    with campaign(tmp_path / "c", SEED, database_url) as fight:
-        fight.fight(plan(SEED), lambda: False)
-        fight.rest()
-    outcome = fight.outcome
+    with site(tmp_path / "c", SEED, database_url) as here:
+        fight(here, plan(SEED), lambda: False)
+        here.rest()
+    outcome = here.outcome
     print(f"\n{outcome}")
-    found = outcome.lost + outcome.doubled + outcome.forgotten + outcome.orphans
-    assert not found, "\n".join(map(str, found))
-    assert outcome.moments.total() == KILLS >= 30
+    assert not outcome.found, "\n".join(outcome.found)
+    assert outcome.faults.total() == KILLS >= 30
     assert outcome.gave_up <= MOST_WHO_GIVE_UP * outcome.agents.total()
 
 
@@ -53,11 +52,11 @@ def test_without_looking_before_writing_something_is_doubled(
     found: list[str] = []
 
     def is_enough() -> bool:
-        found.extend(doubled(fight.world))
+        found.extend(doubled(here.world))
         return bool(found)
 
-    with campaign(tmp_path / "c", SEED, database_url, BLIND) as fight:
-        fight.fight(plan(SEED), is_enough)
-    outcome = fight.outcome
-    print(f"\ncontrol, {outcome.title}: doubled after {outcome.moments.total()} kills: {found}")
+    with site(tmp_path / "c", SEED, database_url, BLIND) as here:
+        fight(here, plan(SEED), is_enough)
+    outcome = here.outcome
+    print(f"\ncontrol, {outcome.title}: doubled after {outcome.faults.total()} kills: {found}")
     assert found, "without look-up nothing was doubled, so the other test proves nothing"

@@ -2,7 +2,7 @@
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,9 @@ from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import Failed, SegmentStarted, ToolEnded, Tripped, Waits
 from app.core.agents.lifecycle import State
 from tests.contract.store_support import own_postgresql_database
-from tests.crash.campaign import WORKER_TIMEOUT, WORKERS, Campaign, campaign
 from tests.crash.cluster import Member
 from tests.crash.findings import forgotten, has_file, logs
+from tests.crash.site import WORKER_TIMEOUT, WORKERS, Site, site
 from tests.support import processes
 from tests.support.steps import commits, completes, runs, waits_for, writes
 from tests.support.waiting import until
@@ -28,9 +28,9 @@ SEED = 7
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """A campaign without deaths, whose agents wait in a shell until they are told to go on."""
+    """A site without faults, whose agents wait in a shell until they are told to go on."""
 
-    here: Campaign
+    here: Site
     signal: Path
 
     def open(self, count: int) -> None:
@@ -84,7 +84,7 @@ class Shift:
 
 @contextmanager
 def shift(directory: Path, database_url: str | None) -> Iterator[Shift]:
-    with campaign(directory / "c", SEED, database_url) as here:
+    with site(directory / "c", SEED, database_url) as here:
         for member in here.members:
             member.until_ready()
         yield Shift(here, directory / "go")
@@ -243,7 +243,7 @@ def test_sigterm_under_load_keeps_all_work_and_the_next_start_goes_on(
         assert len(team.agents()) == agents
 
 
-def _stop(members: list[Member]) -> None:
+def _stop(members: Sequence[Member]) -> None:
     """SIGTERM to all at once; each has to end in order and within its bound."""
     for member in members:
         os.kill(member.pid, signal.SIGTERM)

@@ -12,9 +12,9 @@ from app.bootstrap import EXIT_GIVEN_UP
 from app.core.agents.deaths import deaths
 from app.core.agents.events import Failed, Tripped
 from app.core.agents.lifecycle import State
-from tests.crash.campaign import WORKERS
 from tests.crash.cluster import Member
 from tests.crash.own_postgres import own_postgres
+from tests.crash.site import WORKERS
 from tests.crash.test_membership import Shift, shift
 from tests.support.waiting import until
 

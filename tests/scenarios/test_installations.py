@@ -49,7 +49,9 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Squad]:
     ):
         team.github.orders("install_further", {"owner": "acme"})
         command, log = (*SQUADRON, "worker"), directory / "worker.log"
-        further = Member(command, team.service.environment, log, free_port())
+        settings = team.service.environment
+        data = Path(settings["SQUADRON_DATA_DIR"])
+        further = Member(command, settings, log, free_port(), data)
         further.start()
         try:
             further.until_ready()

@@ -12,6 +12,8 @@ def squadron(adapters: Adapters) -> None:
     match sys.argv[1:]:
         case ["serve", "--port", port]:
             serve_with(adapters, "127.0.0.1", int(port))
+        case ["serve", "--no-worker", "--port", port]:
+            serve_with(adapters, "127.0.0.1", int(port), runs_agents=False)
         case ["worker", "--port", port]:
             work_with(adapters, "127.0.0.1", int(port))
         case _:

@@ -5,7 +5,7 @@ from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import sqlalchemy as sa
 
@@ -22,6 +22,9 @@ from app.core.github.redelivery import AskedAgain
 from app.ports import HeardCommands, Written
 
 Found = TypeVar("Found")
+
+OBSERVER: Final = "squadron-test"
+"""What PostgreSQL calls the connections of who only looks."""
 
 
 class Run(Protocol):
@@ -152,7 +155,7 @@ class Registry:
 @contextmanager
 def open_registry(database_url: str) -> Iterator[Registry]:
     """The registry of a service that has started there."""
-    engine = make_engine(database_url)
+    engine = make_engine(database_url, OBSERVER)
     writer = GroupWriter(engine)
 
     def refuse(*_: object) -> None:
