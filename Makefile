@@ -47,6 +47,7 @@ crash: install
 
 soak: install
 	$(BIN)/pytest -m soak -s tests/crash $(ARGS)
+	$(BIN)/python -m bench workers
 
 lint: install
 	$(BIN)/ruff check app tests bench docs

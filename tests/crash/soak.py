@@ -42,11 +42,14 @@ class Fault(StrEnum):
 
 _FAULTS: Final = (
     *(Fault.KILLED,) * 8,
-    *(Fault.FROZEN,) * 5,
     *(Fault.WIPED,) * 9,
     *(Fault.CUT,) * 5,
     *(Fault.ROLLED,) * 3,
 )
+"""In any order; between them is what has to keep its distance."""
+STANDSTILLS: Final = 5
+BETWEEN_STANDSTILLS: Final = 6
+"""Faults from one to the next: nobody stands still while another one does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +64,11 @@ class Step:
 def plan(seed: int) -> Sequence[Step]:
     """The faults of a soak; the same seed gives the same."""
     chance = random.Random(seed)
-    return [Step(fault, chance.random()) for fault in _far_apart(chance)]
-
-
-def _far_apart(chance: random.Random) -> list[Fault]:
-    """In any order in which nobody is to stand still while another one does."""
-    apart = int(FROZEN_SECONDS // EVERY_SECONDS) + 1
-    still = _FAULTS.count(Fault.FROZEN)
-    others: list[Fault] = [fault for fault in _FAULTS if fault is not Fault.FROZEN]
-    chance.shuffle(others)
-    between = len(_FAULTS) // still
-    assert between > apart, "they do not fit"
-    for number in range(still):
-        others.insert(number * between + chance.randrange(between - apart), Fault.FROZEN)
-    return others
+    faults = [*_FAULTS]
+    chance.shuffle(faults)
+    for number in range(STANDSTILLS):
+        faults.insert(number * BETWEEN_STANDSTILLS, Fault.FROZEN)
+    return [Step(fault, chance.random()) for fault in faults]
 
 
 class Soak:
@@ -118,7 +112,7 @@ class Soak:
             left = moment - time.monotonic()
             if left <= 0:
                 return
-            time.sleep(min(left, LOOK_SECONDS))  # the random moment itself
+            time.sleep(min(left, LOOK_SECONDS))  # faults come by the clock
 
     def _strike(self, step: Step) -> None:
         able = [member for member in self._here.members if member is not self._still]
