@@ -34,6 +34,9 @@ ROLES: Mapping[str, Mapping[str, Any]] = {
     "runaway": {"max_tool_calls": 3, "summary_wait": 5},
     "racer": {"max_iterations": 1, "summary_wait": 5},
 }
+CUT_OFF_AGAIN = 2
+"""A scripted agent whose command was cut off goes on with its next one. What a story comes down to
+is done by a short command of its own, and once more after it."""
 _LINGERS = "setsid sleep 600 >/dev/null 2>&1 & sleep 0.3"
 """Starts a process that no process group holds, and that is to end with its command."""
 USUAL_PACE = 0.3
@@ -98,7 +101,8 @@ _KINDS: Mapping[str, Callable[[_Told], tuple[Answer, ...]]] = {
         says("I would rather ask."),
     ),
     "prepared": lambda told: (
-        told.works(then=f"cp setup.txt {told.name}.txt"),
+        told.works(),
+        *[runs(f"cp setup.txt {told.name}.txt")] * CUT_OFF_AGAIN,
         completes("Prepared."),
     ),
     "runaway": lambda told: tuple(told.works(then=f"echo {n} >> log.txt") for n in range(9)),
