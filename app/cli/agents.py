@@ -1,206 +1,119 @@
-"""`squadron agents` and `squadron explain`: the registry, read from the database."""
+"""`squadron agents`: the registry in lines, read from the database."""
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Annotated
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
-import typer
+from rich.console import Console
+from rich.text import Text
 
 from app.adapters.clock import SystemClock
-from app.adapters.store.codec import encode_event
 from app.adapters.store.store import SqlStore
-from app.cli.failing import fail
-from app.cli.registry import AsJson, agent_called, answered, open_ledger, open_registry, opened
-from app.cli.tables import NamedRows
-from app.cli.terminal import say
-from app.core.agents.agent import Agent, AgentId, Effect, EffectName
-from app.core.agents.events import AgentEvent, Decided, HeldUp
-from app.core.agents.queueing import QueuePlace
+from app.cli.ages import age_words
+from app.cli.commands.options import AgentsBy
+from app.cli.directories import settings_of
+from app.cli.registry import ReadAgent, answered, open_registry, opened, read_agent
+from app.cli.terminal import clean, say
+from app.config.settings import git_url_of
+from app.core.agents.agent import Agent
+from app.core.agents.lifecycle import FINAL, State
 from app.core.breaker.verdict import figure
+from app.core.limits import LimitInfo
+from app.core.money import usd
 from app.core.rules.brakes import Brake
-from app.core.steering.next_step import why_it_stays
-from app.core.words.budget import holding_words
+from app.core.words.glance import Glance, glance
+from app.core.words.matters import Matter, matters, taken_over
 from app.core.words.refusals import brake_words
-from app.core.words.report import Report, report
-from app.core.words.story import command_words, quoted, refused_words, story
-from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused, Worker
-from app.services.effects.on_github import seen_on_github
-from app.services.queueing import place_in_queue, places_in_queue
+from app.core.words.story import quoted, refused_words
+from app.ports import DeadDelivery, Pass, StartRefused, Worker
+from app.services.queueing import places_in_queue
 from app.services.views import (
     REFUSED_SHOWN_FOR,
-    Json,
     agent_json,
     brake_json,
-    commands_about,
     dead_delivery_json,
-    explanation_json,
     not_started_json,
     pass_json,
     refused_json,
     waits_words,
 )
 
+MOST_OF_THE_REST: Final = 10
+"""Starts, and deliveries, that are told of below the agents; `--json` has all."""
 
-def agents(as_json: AsJson = False) -> None:
-    """The registry: every agent, its state, and how much of each limit is used; what did not
-    start, and why; webhooks that could not be handled; and what the last look at GitHub has
-    cost."""
-    shown = answered(_all(opened(open_registry)))
-    if as_json:
-        content = {
-            "agents": [
-                {**agent_json(each.report), "refused": refused_json(each.effects)}
-                for each in shown.agents
-            ],
-            "not_started": [not_started_json(start) for start in shown.not_started],
-            "dead_deliveries": [dead_delivery_json(dead) for dead in shown.dead_deliveries],
-            "brakes": [brake_json(brake) for brake in shown.brakes],
-            "last_pass": pass_json(shown.last_pass),
-        }
-        say(json.dumps(content, indent=2))
-        return
-    named = [_name(each.report.agent) for each in shown.agents]
-    table = NamedRows(
-        "agent", named, "state", "limits", "stopped or held up by, and what GitHub refuses"
-    )
-    for name, each in zip(named, shown.agents, strict=True):
-        view = each.report
-        uses = "  ".join(
-            f"{use.name.removeprefix('max_')} {figure(use.observed)}/{figure(use.maximum)}"
-            for use in view.uses
-        )
-        stop = view.agent.stop
-        notes = [stop.reason] if stop else []
-        if view.held_up is not None:
-            notes.append(_held_up_words(view.held_up, view.agent.retry_at))
-        notes += refused_words(each.effects)
-        table.add(name, waits_words(view.agent), uses, "\n".join(notes))
-    table.show()
-    if shown.not_started:
-        _show_refusals(shown.not_started)
-    if shown.dead_deliveries:
-        _show_dead(shown.dead_deliveries)
-    for brake in shown.brakes:
-        say(f"Nothing starts, and nobody works: {quoted(brake_words(brake), 500)}.")
-    waiting = sum(each.report.queue is not None for each in shown.agents)
-    if waiting and not any(each.takes_agents for each in shown.workers):
-        say(f"No worker takes agents now, and {waiting} wait for one: see `squadron workers`.")
-    if shown.last_pass is not None:
-        say(_pass_words(shown.last_pass))
-        for what, kind in shown.last_pass.failed.items():
-            say(f"It failed at {quoted(what, 200)} ({kind}); the log says more.")
-
-
-def _held_up_words(told: HeldUp, retry_at: datetime | None) -> str:
-    if retry_at is None:
-        return told.why
-    return f"{told.why} It looks again at {retry_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC."
-
-
-def _pass_words(done: Pass) -> str:
-    left = ", ".join(f"{number} {kind}" for kind, number in sorted(done.put_off.items()))
-    return (
-        f"Last look at GitHub: {done.ended_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC,"
-        f" {done.repositories} repositories ({done.looked_at_fully} fully) and"
-        f" {done.agents} live agents"
-        f" in {done.seconds:g} s. It cost {done.requests} requests ({done.unchanged} of them"
-        f" answered with 'not modified', which are free) and {done.token_requests} for tokens;"
-        f" {left or 'nothing'} put off."
-    )
-
-
-def _show_refusals(starts: Sequence[StartRefused]) -> None:
-    posts = [quoted(f"{start.repository}#{start.issue}/{start.role}") for start in starts]
-    table = NamedRows("not started", posts, "why", "asked by", "at", "times")
-    for post, start in zip(posts, starts, strict=True):
-        why, by = quoted(start.reason, 500), quoted(start.by)
-        at = f"{start.at.astimezone(UTC):%Y-%m-%d %H:%M}"
-        table.add(post, why, by, at, f"{start.times}")
-    table.show()
-
-
-def _show_dead(deliveries: Sequence[DeadDelivery]) -> None:
-    table = NamedRows(
-        "delivery given up", [each.delivery.id for each in deliveries], "what", "why", "at"
-    )
-    for each in deliveries:
-        told = dead_delivery_json(each)
-        place = f"{told['repository']}#{told['issue']}" if told["issue"] else told["repository"]
-        what = quoted(f"{each.delivery.event} {told['action'] or ''} {place} by {told['by']}")
-        at = f"{each.at.astimezone(UTC):%Y-%m-%d %H:%M}"
-        table.add(each.delivery.id, what, quoted(each.reason, 500), at)
-    table.show()
-
-
-def _name(agent: Agent) -> str:
-    return f"{agent.id}\n  for {agent.parent}" if agent.parent else str(agent.id)
-
-
-def explain(
-    agent: Annotated[str, typer.Argument(help="octo/demo#12/bug-fix/1")], as_json: AsJson = False
-) -> None:
-    """Why an agent stopped, from its log."""
-    try:
-        agent_id = AgentId.parse(agent)
-    except ValueError as error:
-        fail(str(error), 2)
-    read = answered(_read(opened(open_registry), agent_id))
-    if read is None:
-        fail(f"there is no agent {agent_id} in this registry; `squadron agents` lists them")
-    holding = answered(opened(open_ledger).holding(read.report.agent.id))
-    if as_json:
-        events: list[Json] = [json.loads(encode_event(event)) for event in read.log]
-        shown = explanation_json(
-            read.report,
-            events,
-            read.effects,
-            read.commands,
-            read.decision,
-            read.stays,
-            holding,
-        )
-        say(json.dumps(shown, indent=2))
-        return
-    for line in story(read.report, read.log, read.effects, read.stays):
-        say(line)
-    if holding is not None:
-        say(f"\nIts money\n  {holding_words(holding)}")
-    if read.commands:
-        say("\nWhat people told it")
-    for told in read.commands:
-        words = command_words(told.at, told.by, told.lines, is_refused=told.refused)
-        say(f"  {words}")
+STATE_COLOURS: Final[Mapping[State, str]] = {
+    State.QUEUED: "white",
+    State.ACTIVE: "cyan",
+    State.SLEEPING: "blue",
+    State.PAUSED: "yellow",
+    State.STOPPING: "magenta",
+    State.COMPLETED: "green",
+    State.ESCALATED: "red",
+    State.CANCELLED: "magenta",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """What the registry holds of one agent."""
+class _Line:
+    """What is told of one agent."""
 
-    report: Report
-    log: Sequence[AgentEvent]
-    effects: Mapping[EffectName, Effect]
-    commands: Sequence[HeardCommands] = ()
-    """Of people, about it; where they were asked for."""
+    read: ReadAgent
+    seen: Glance
+    matters: Sequence[Matter]
 
     @property
-    def decision(self) -> Decided | None:
-        """The last one that a look has led to."""
-        made = (event for event in reversed(self.log) if isinstance(event, Decided))
-        return next(made, None)
+    def agent(self) -> Agent:
+        """Whose line it is."""
+        return self.read.view.agent
 
     @property
-    def stays(self) -> Mapping[str, str]:
-        """Why nothing moves it, by the rule that says so."""
-        return why_it_stays(self.report.agent, self.log, SystemClock().now())
+    def share(self) -> float:
+        """How much is used of the limit that is nearest."""
+        nearest = self.seen.nearest
+        return 0.0 if nearest is None else nearest.observed / nearest.maximum
+
+
+_ORDERS: Final[Mapping[AgentsBy, Callable[[_Line], float]]] = {
+    AgentsBy.CREATED: lambda line: line.agent.created_at.timestamp(),
+    AgentsBy.CHANGED: lambda line: line.agent.updated_at.timestamp(),
+    AgentsBy.LIMIT: lambda line: line.share,
+    AgentsBy.COST: lambda line: line.read.view.counters.cost_nanousd,
+}
+"""What people look for comes last: it stands above the prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which agents are listed."""
+
+    needs_me: bool = False
+    """Only those that wait for a person."""
+    states: frozenset[State] = frozenset()
+    """Empty: all of them."""
+    repository: str | None = None
+    role: str | None = None
+    since: datetime | None = None
+    """Only those that came to their state since then."""
+
+    def has(self, line: _Line) -> bool:
+        """Whether an agent is one of them. GitHub's names are the same in capitals."""
+        agent, here = line.agent, self.repository
+        return (
+            (bool(line.matters) or not self.needs_me)
+            and (agent.state in self.states or not self.states)
+            and (here is None or agent.repository.casefold() == here.casefold())
+            and (self.role is None or agent.id.role == self.role)
+            and (self.since is None or agent.updated_at >= self.since)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Registry:
-    """All that `squadron agents` shows."""
+    """All that the command shows."""
 
-    agents: Sequence[_Read]
+    lines: Sequence[_Line]
     not_started: Sequence[StartRefused]
     dead_deliveries: Sequence[DeadDelivery]
     brakes: Sequence[Brake]
@@ -208,10 +121,44 @@ class _Registry:
     last_pass: Pass | None
 
 
-async def _all(store: SqlStore) -> _Registry:
-    now, queue = SystemClock().now(), await places_in_queue(store)
+def show_registry(wanted: Wanted, by: AgentsBy, *, as_json: bool) -> None:
+    """The agents that are wanted, and what keeps others from being there."""
+    now = SystemClock().now()
+    registry = answered(_read(opened(open_registry), now))
+    lines = sorted(filter(wanted.has, registry.lines), key=_ORDERS[by])
+    if as_json:
+        say(json.dumps(_as_json(registry, lines), indent=2))
+        return
+    shown = _Shown(Console(highlight=False), now, git_url_of(settings_of().github_api_url))
+    shown.agents(lines, _MATTERS if wanted.needs_me else _USES)
+    if wanted == Wanted():
+        shown.the_rest(registry)
+
+
+def _as_json(registry: _Registry, lines: Sequence[_Line]) -> Mapping[str, object]:
+    return {
+        "agents": [
+            {**agent_json(line.read.view), "refused": refused_json(line.read.effects)}
+            for line in lines
+        ],
+        "not_started": [*map(not_started_json, registry.not_started)],
+        "dead_deliveries": [*map(dead_delivery_json, registry.dead_deliveries)],
+        "brakes": [*map(brake_json, registry.brakes)],
+        "last_pass": pass_json(registry.last_pass),
+    }
+
+
+async def _read(store: SqlStore, now: datetime) -> _Registry:
+    queue, agents = await places_in_queue(store), await store.agents()
+    over = taken_over(agents)
+    lines = list[_Line]()
+    for agent in agents:
+        read = await read_agent(store, agent, queue.get(agent.id))
+        seen, refused = glance(read.view), refused_words(read.effects)
+        found = matters(agent, seen, refused, is_taken_over=str(agent.id) in over, now=now)
+        lines.append(_Line(read, seen, found))
     return _Registry(
-        [await _read_of(store, agent, queue.get(agent.id)) for agent in await store.agents()],
+        lines,
         await store.refused_starts(now - REFUSED_SHOWN_FOR),
         await store.dead_deliveries(),
         await store.brakes(),
@@ -220,16 +167,181 @@ async def _all(store: SqlStore) -> _Registry:
     )
 
 
-async def _read(store: SqlStore, agent_id: AgentId) -> _Read | None:
-    agent = await agent_called(store, agent_id)
-    if agent is None:
-        return None
-    read = await _read_of(store, agent, await place_in_queue(store, agent))
-    heard = await store.heard_commands(agent.id.repository)
-    return replace(read, commands=commands_about(agent, read.effects, heard))
+_NEAREST_CHARACTERS: Final = 22
 
 
-async def _read_of(store: SqlStore, agent: Agent, queue: QueuePlace | None) -> _Read:
-    log = await store.log(agent.id)
-    view, effects = report(agent, log, SystemClock().now(), queue), await store.effects(agent.id)
-    return _Read(seen_on_github(view, effects), log, effects)
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Beside the id of an agent."""
+
+    title: str
+    format: str
+    text: Callable[[_Line, datetime], str]
+
+    def cell(self, text: str) -> str:
+        """The text, as wide as the column."""
+        return format(text, self.format)
+
+
+def _nearest(line: _Line, _: datetime) -> str:
+    use = line.seen.nearest
+    if use is None:
+        return ""
+    of = f"{_amount(use.info, use.observed)}/{_amount(use.info, use.maximum)}"
+    return f"{use.name.removeprefix('max_')[: _NEAREST_CHARACTERS - 1 - len(of)]} {of}"
+
+
+def _amount(info: LimitInfo, amount: float) -> str:
+    if info.unit == "seconds":
+        return age_words(timedelta(seconds=amount))
+    if info.is_money:
+        return f"${amount:.2f}"
+    return f"{amount / 1_000_000:.1f}M" if amount >= 1_000_000 else figure(amount)
+
+
+def _cost(line: _Line, _: datetime) -> str:
+    cost = line.seen.cost_nanousd
+    return "unknown" if cost is None else f"${usd(cost):.2f}" if cost else ""
+
+
+def _age(line: _Line, now: datetime) -> str:
+    return age_words(now - line.agent.created_at)
+
+
+def _since(line: _Line, now: datetime) -> str:
+    return age_words(now - line.matters[0].since)
+
+
+def _left(line: _Line, now: datetime) -> str:
+    deadline = line.matters[0].deadline
+    return "" if deadline is None else age_words(deadline - now)
+
+
+def _action(line: _Line, _: datetime) -> str:
+    return line.matters[0].action
+
+
+_STATE: Final = _Column("state", "18.18", lambda line, _: waits_words(line.agent))
+_USES: Final = (
+    _Column("nearest limit", str(_NEAREST_CHARACTERS), _nearest),
+    _Column("cost", ">7", _cost),
+    _Column("age", ">4", _age),
+)
+_MATTERS: Final = (
+    _Column("needs you to", "24.24", _action),
+    _Column("for", ">4", _since),
+    _Column("left", ">4", _left),
+)
+
+
+class _Shown:
+    """Lines within the width of the terminal; colours and links where it has them."""
+
+    def __init__(self, console: Console, now: datetime, github: str) -> None:
+        """`github`: its address in a browser."""
+        self._console = console
+        self._now = now
+        self._github = github
+
+    def agents(self, lines: Sequence[_Line], columns: Sequence[_Column]) -> None:
+        """One line each, and their sum. An id that is too long stands on a line of its own."""
+        beside = (_STATE, *columns)
+        room = self._console.width - sum(1 + len(column.cell("")) for column in beside)
+        width = min(max((len(_name(line)) for line in lines), default=0), max(room, 0))
+        if lines:
+            titles = " ".join(column.cell(column.title) for column in beside)
+            self._line(Text(f"{'agent':<{width}} {titles}", "dim"))
+        for line in lines:
+            name = Text(_name(line), f"link {self._page(line.agent)}")
+            if len(name) > width:
+                self._console.print(name, soft_wrap=True)
+                name = Text("")
+            name.pad_right(width - len(name))
+            state, *others = (column.cell(column.text(line, self._now)) for column in beside)
+            coloured = Text(state, STATE_COLOURS[line.agent.state])
+            self._line(Text(" ").join([name, coloured, *map(Text, others)]))
+        self._line(Text(_sum(lines)))
+
+    def the_rest(self, registry: _Registry) -> None:
+        """What is no agent, or keeps agents from working."""
+        self._some("Not started", [*map(self._not_started, registry.not_started)])
+        self._some("Deliveries given up", [*map(self._dead, registry.dead_deliveries)])
+        for brake in registry.brakes:
+            self._line(Text(f"Nothing starts, and nobody works: {_said(brake_words(brake))}."))
+        waiting = sum(line.read.view.queue is not None for line in registry.lines)
+        if waiting and not any(each.takes_agents for each in registry.workers):
+            self._line(
+                Text(f"No worker takes agents, and {waiting} in the queue: see squadron workers.")
+            )
+        if registry.last_pass is not None:
+            for words in _pass_words(registry.last_pass):
+                self._line(Text(words))
+
+    def _some(self, title: str, entries: Sequence[Sequence[str]]) -> None:
+        if entries:
+            self._line(Text(title, "dim"))
+        for head, why in entries[:MOST_OF_THE_REST]:
+            self._console.print(Text(head), soft_wrap=True)
+            self._line(Text(f"  {why}"))
+        if len(entries) > MOST_OF_THE_REST:
+            more = len(entries) - MOST_OF_THE_REST
+            self._line(Text(f"  … {more} more: squadron agents --json"))
+
+    def _not_started(self, start: StartRefused) -> tuple[str, str]:
+        post = f"{start.repository}#{start.issue}/{start.role}"
+        times = f", {start.times} times" if start.times > 1 else ""
+        head = f"{post}, asked by {start.by}, {age_words(self._now - start.at)} ago{times}"
+        return _said(head), _said(start.reason)
+
+    def _dead(self, dead: DeadDelivery) -> tuple[str, str]:
+        told = dead_delivery_json(dead)
+        place = f"{told['repository']}#{told['issue']}" if told["issue"] else told["repository"]
+        what = f"{dead.delivery.event} {told['action'] or ''} {place} by {told['by']}"
+        head = f"{dead.delivery.id}, {age_words(self._now - dead.at)} ago"
+        return _said(head), _said(f"{what}: {dead.reason}")
+
+    def _page(self, agent: Agent) -> str:
+        return f"{self._github}/{agent.repository}/issues/{agent.id.issue}"
+
+    def _line(self, text: Text) -> None:
+        text.rstrip()
+        self._console.print(text, no_wrap=True, overflow="ellipsis")
+
+
+def _name(line: _Line) -> str:
+    """Sub-agents stand below the agent that runs them, if the order has them there."""
+    name = clean(str(line.agent.id))
+    return f"  {name}" if line.agent.parent is not None else name
+
+
+def _said(text: str) -> str:
+    """Words that others wrote, in one line."""
+    return quoted(text, 500)
+
+
+def _sum(lines: Sequence[_Line]) -> str:
+    states = [line.agent.state for line in lines]
+    need = sum(bool(line.matters) for line in lines)
+    counts = {
+        "needs you" if need == 1 else "need you": need,
+        "at work": states.count(State.ACTIVE),
+        "queued": states.count(State.QUEUED),
+        "ended": sum(state in FINAL for state in states),
+    }
+    told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    spent = usd(sum(line.seen.cost_nanousd or 0 for line in lines))
+    agents = "1 agent" if len(lines) == 1 else f"{len(lines)} agents"
+    return f"{agents}{told and ': '}{told}{f'; ${spent:.2f}' if spent else ''}"
+
+
+def _pass_words(done: Pass) -> Iterator[str]:
+    """What the last look at GitHub has cost; the rest of it is in the JSON."""
+    yield (
+        f"Last look at GitHub: {done.ended_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC,"
+        f" {done.repositories} repositories, {done.requests} requests."
+    )
+    if done.put_off:
+        left = ", ".join(f"{number} {kind}" for kind, number in sorted(done.put_off.items()))
+        yield f"It put off {left}."
+    for what, kind in done.failed.items():
+        yield f"It failed at {_said(what)} ({kind}); the log says more."

@@ -2,15 +2,14 @@
 
 import getpass
 import json
-from typing import Annotated, NoReturn
-
-import typer
+from typing import NoReturn
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.store import SqlStore
 from app.cli.failing import fail
-from app.cli.registry import AsJson, answered, open_registry, opened
+from app.cli.registry import answered, open_registry, opened
 from app.cli.terminal import say
+from app.config.wording import did_you_mean
 from app.core.agents.agent import Agent
 from app.core.agents.lifecycle import State
 from app.core.rules.brakes import Brake, Place, Scope
@@ -21,30 +20,14 @@ from app.services.views import brake_json
 
 MOST_WORDS = 300
 
-Repository = Annotated[
-    str | None, typer.Option("--repo", metavar="OWNER/NAME", help="Only this repository.")
-]
-Installation = Annotated[
-    int | None, typer.Option("--installation", metavar="ID", help="Only this installation.")
-]
-Everything = Annotated[bool, typer.Option("--all", help="All of them, as without an option.")]
-By = Annotated[
-    str | None, typer.Option("--by", metavar="NAME", help="Who does it. Default: your login here.")
-]
 
-
-def pause(
-    repo: Repository = None,
-    installation: Installation = None,
-    everything: Everything = False,
-    by: By = None,
-    reason: Annotated[str, typer.Option(help="Why, for the people on GitHub.")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """Stop all agents within seconds, their work kept; nothing starts until `squadron resume`."""
-    place = _place(repo, installation, everything)
+def put_on(place: Place, by: str | None, reason: str, *, as_json: bool) -> None:
+    """Stop all agents of a place, and say how many that is."""
     brake = Brake(place, _name(by), SystemClock().now(), cut(redact(reason.strip()), MOST_WORDS))
-    is_new, brakes, at_work, is_known = answered(_pause(opened(open_registry), brake))
+    store = opened(open_registry)
+    if place.scope is Scope.REPOSITORY:
+        _check_known(place, answered(_repositories(store)))
+    is_new, brakes, at_work, is_known = answered(_pause(store, brake))
     if not is_known:
         _tell_unknown(place)
     if as_json:
@@ -61,15 +44,8 @@ def pause(
     )
 
 
-def resume(
-    repo: Repository = None,
-    installation: Installation = None,
-    everything: Everything = False,
-    by: By = None,
-    as_json: AsJson = False,
-) -> None:
-    """Let go on what `squadron pause` with the same options has stopped."""
-    place = _place(repo, installation, everything)
+def lift(place: Place, by: str | None, *, as_json: bool) -> None:
+    """Let go on what a brake of just that place holds."""
     lifted, brakes, is_known = answered(_resume(opened(open_registry), place, _name(by)))
     if lifted is None:
         _not_paused(place, brakes)
@@ -84,8 +60,8 @@ def resume(
 
 
 async def _pause(store: SqlStore, brake: Brake) -> tuple[bool, list[Brake], int, bool]:
-    """Whether the brake is new; those that are on; how many agents it stops; whether any agent
-    of its place is known."""
+    """Whether the brake is new; those that are on; how many agents it stops; whether anything of
+    its place is known."""
     is_new = await store.put_brake_on(brake)
     held = await _agents_in(store, brake.place)
     at_work = sum(agent.state is State.ACTIVE and agent.parent is None for agent in held)
@@ -103,17 +79,30 @@ async def _agents_in(store: SqlStore, place: Place) -> list[Agent]:
     return [a for a in await store.agents() if place.holds(a.repository, a.installation_id)]
 
 
+async def _repositories(store: SqlStore) -> set[str]:
+    """Those that Squadron has looked at, or had agents in."""
+    return {*await store.looks(), *(agent.repository for agent in await store.agents())}
+
+
+def _check_known(place: Place, known: set[str]) -> None:
+    """A brake of a name that is written wrong would stop nobody."""
+    if place.name not in {Place.repository(name).name for name in known}:
+        near = did_you_mean(place.name, known)
+        fail(f"Squadron was never let into {place.name}{near}: nothing was paused")
+
+
 def _is_known(place: Place, held: list[Agent]) -> bool:
-    return place.scope is Scope.ALL or bool(held)
+    return place.scope is not Scope.INSTALLATION or bool(held)
 
 
 def _tell_unknown(place: Place) -> None:
-    """It is done all the same: a place may be paused before its first agent."""
+    """It is done all the same: an installation may be paused before its first agent."""
     words = f"no agent of {_option(place)} is known here: look at the spelling"
     say(f"note: {words}; `squadron agents` lists them", err=True)
 
 
-def _place(repo: str | None, installation: int | None, everything: bool) -> Place:
+def place_of(repo: str | None, installation: int | None, everything: bool) -> Place:
+    """What is meant by the options. Ends the command where nothing can be."""
     if sum((repo is not None, installation is not None, everything)) > 1:
         fail("give one of --repo, --installation and --all", 2)
     if installation is not None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final, Literal, NotRequired, TypedDict
+from typing import Final, Literal, NotRequired, TypedDict
 
 import typer
 from rich.console import Console
@@ -16,10 +16,8 @@ from app.cli.runtimes import lacks
 from app.cli.terminal import cell, say
 from app.config.jsonschema import FileKind, json_schema
 from app.config.wording import did_you_mean
-from app.core.limits import Action, LimitName
-from app.core.rules.plan import ConfigProblem, RolePlan
-
-config = typer.Typer(no_args_is_help=True, help="Check and describe configuration files.")
+from app.core.limits import Action, LimitName, Limits
+from app.core.rules.plan import ConfigProblem, Layer, RolePlan
 
 _SHOWN: Final = (
     *LimitName,
@@ -41,20 +39,9 @@ class LimitJson(TypedDict):
     shadow: NotRequired[Literal[True]]
 
 
-@config.command()
-def check(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A repository, or its .squadron directory.")
-    ] = Path(),
-    role: Annotated[str | None, typer.Option(help="Show this role only.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Check .squadron/ and show each role's effective limits and where they come from.
-
-    Mistakes go to stderr as file:line:column: message, with exit code 1; so do limits on money and
-    tokens that are too small for one tool call and a return.
-    The operator's file is honoured if SQUADRON_CONFIG names one.
-    """
+def check_files(directory: Path, role: str | None, *, every: bool, as_json: bool) -> None:
+    """What the files of a repository come to, and their mistakes. Ends the command with 1 if there
+    are any."""
     reading = reading_of(directory)
     roles = reading.plan.budgeted(operator_of().budgets).roles if reading.plan else {}
     if role is not None and reading.plan is not None:
@@ -69,22 +56,24 @@ def check(
     if as_json:
         say(json.dumps(_as_json(roles, problems), indent=2))
     else:
-        _print_tables(roles)
+        _print_tables(roles, every=every)
+        say(_how_many(problems))
     if problems:
         raise typer.Exit(1)
 
 
-@config.command()
-def schema(
-    file: Annotated[
-        FileKind,
-        typer.Option(
-            help="config: .squadron/config.yaml; agent: the frontmatter of .squadron/agents/*.md;"
-            " operator: the file that SQUADRON_CONFIG names."
-        ),
-    ] = "config",
-) -> None:
-    """Print a JSON Schema with which editors complete and check one kind of file."""
+def _how_many(problems: Sequence[ConfigProblem]) -> str:
+    match len(problems):
+        case 0:
+            return "no mistakes"
+        case 1:
+            return "1 mistake"
+        case number:
+            return f"{number} mistakes"
+
+
+def print_schema(file: FileKind) -> None:
+    """The JSON Schema of one kind of file."""
     say(json.dumps(json_schema(file), indent=2))
 
 
@@ -126,14 +115,34 @@ def _as_json(roles: Mapping[str, RolePlan], problems: Sequence[ConfigProblem]) -
     }
 
 
-def _print_tables(roles: Mapping[str, RolePlan]) -> None:
+def _print_tables(roles: Mapping[str, RolePlan], *, every: bool) -> None:
     console = Console()
     for name, plan in roles.items():
-        table = Table("limit", "value", "from", title=cell(f"{name} ({_about(plan)})"))
-        for limit, shown in _shown_limits(plan).items():
+        about = f"{name} ({_about(plan)})"
+        set_by_somebody = {str(name) for name in _SHOWN if every or _is_set(plan, name)}
+        limits = {
+            name: shown for name, shown in _shown_limits(plan).items() if name in set_by_somebody
+        }
+        if not limits:
+            say(f"{about}: every limit is built in")
+            continue
+        table = Table("limit", "value", "from", title=cell(about))
+        for limit, shown in limits.items():
             value = "off" if shown["value"] is None else str(shown["value"])
             table.add_row(cell(limit), cell(value), cell(_whence(shown)))
         console.print(table)
+    if roles and not every:
+        say("Limits that nobody set are left out: --all shows them.")
+
+
+def _is_set(plan: RolePlan, name: str) -> bool:
+    """Whether somebody has set the limit, or what happens at it."""
+    origin, limits = plan.origins[name], plan.limits
+    if origin.layer is not Layer.BUILT_IN or origin.capped_by:
+        return True
+    if not isinstance(name, LimitName):
+        return False
+    return limits.action(name) is not Limits().action(name) or name in limits.shadow
 
 
 def _about(plan: RolePlan) -> str:

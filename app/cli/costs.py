@@ -3,39 +3,25 @@
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated
 
-import typer
 from rich.console import Console
 from rich.table import Column, Table
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.ledger import SqlLedger
-from app.cli.registry import AsJson, answered, open_ledger, opened
+from app.cli.registry import answered, open_ledger, opened
 from app.cli.terminal import cell, say
 from app.core.breaker.verdict import money
 from app.core.budgets.ledger import Balance, Holding
-from app.core.money import usd
+from app.core.money import CostsBy, usd
 from app.core.words.budget import holding_words
 from app.core.words.refusals import account_words
-from app.ports import Cost, CostsBy
+from app.ports import Cost
 from app.services.views import Json, budgets_json
 
 
-def costs(
-    by: Annotated[CostsBy, typer.Option(help="What costs are added up by.")] = CostsBy.ROLE,
-    days: Annotated[
-        int | None, typer.Option(min=1, max=3650, help="Only of the last N days.")
-    ] = None,
-    budgets: Annotated[
-        bool, typer.Option("--budgets", help="What is left of each budget, and who holds money.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """What model calls have cost, by role, issue, user, model, repository or agent."""
-    if budgets:
-        _show_budgets(as_json=as_json)
-        return
+def show_costs(by: CostsBy, days: int | None, *, as_json: bool) -> None:
+    """What model calls have cost."""
     since = None if days is None else SystemClock().now() - timedelta(days=days)
     found = answered(opened(open_ledger).costs(by, since))
     if as_json:
@@ -51,7 +37,8 @@ def costs(
     console.print(f"total: {_words(found)}", highlight=False)
 
 
-def _show_budgets(*, as_json: bool) -> None:
+def show_budgets(*, as_json: bool) -> None:
+    """What is left of each budget, and who holds money of it."""
     balances, holdings = answered(_budgets(opened(open_ledger)))
     if as_json:
         say(json.dumps(budgets_json(balances, holdings), indent=2))

@@ -22,11 +22,8 @@ class MalformedCall(ValueError):
     """A line of the input is no tool call; says which line and what was expected."""
 
 
-def detect() -> None:
-    """Read tool calls (JSON lines with "tool" and "args"), say which of them run tests.
-
-    One line out for each call, in the same order: {"test_run", "runner", "selectors"}.
-    """
+def answer_stdin() -> None:
+    """One line for each call that is read."""
     try:
         for answer in answers(sys.stdin):
             say(json.dumps(answer))

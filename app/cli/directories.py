@@ -8,7 +8,7 @@ from app.adapters.clock import SystemClock
 from app.adapters.pricing import role_prices
 from app.cli.failing import fail
 from app.cli.terminal import say
-from app.config.directory import UnreadableDirectory, read_directory
+from app.config.directory import UnreadableDirectory, read_directory, unread
 from app.config.operator import OperatorConfig, OperatorReading, load_operator
 from app.config.repository import RepositoryReading, read_repository
 from app.config.settings import Settings, SettingsError, load_local_settings
@@ -20,16 +20,15 @@ NAME: Final = ".squadron"
 def reading_of(directory: Path) -> RepositoryReading:
     """What the directory (`.squadron`, or the repository that holds it) and the operator's file
     come to together. A repository without `.squadron` has the built-in roles, and that is said
-    on stderr."""
-    if not directory.is_dir():
-        message = f"{directory} is not a directory: name .squadron or the repository that holds it"
-        fail(message, USAGE_ERROR)
+    on stderr; so are files that are called almost as those that are read."""
     operator = _operator()
     here = _squadron_in(directory)
     try:
         files = read_directory(here) if here.exists() else {}
     except UnreadableDirectory as unreadable:
         return RepositoryReading(None, (*operator.problems, *unreadable.problems))
+    for note in unread(here) if here.exists() else ():
+        say(f"note: {note}", err=True)
     config = operator.config or OperatorConfig()
     prices = role_prices(settings_of().model, SystemClock().now(), config.pricing)
     reading = read_repository(files, config, root=str(here), price_of=prices)
@@ -39,12 +38,20 @@ def reading_of(directory: Path) -> RepositoryReading:
 
 
 def _squadron_in(directory: Path) -> Path:
-    """Where the configuration is; a repository that has none is never read itself in its place."""
+    """Where the configuration is: in the directory, above it, or it itself. A repository that has
+    none is never read itself in its place; what is said of it goes to stderr. Ends the command
+    where there is no such directory."""
+    if not directory.is_dir():
+        message = f"{directory} is not a directory: name .squadron or the repository that holds it"
+        fail(message, USAGE_ERROR)
     inner = directory / NAME
     if inner.exists():
         return inner
-    holds_it = any((directory / name).exists() for name in ("config.yaml", "config.yml", "agents"))
     is_repository = (directory / ".git").exists()
+    above = next((each for each in directory.resolve().parents if each.name == NAME), None)
+    if above is not None and not is_repository:
+        return above
+    holds_it = any((directory / name).exists() for name in ("config.yaml", "config.yml", "agents"))
     if directory.resolve().name == NAME or (holds_it and not is_repository):
         return directory
     say(f"note: there is no {NAME} in {directory}: the built-in roles hold", err=True)

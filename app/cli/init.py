@@ -2,9 +2,7 @@
 
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from app.cli.failing import fail
 from app.cli.terminal import say
@@ -12,10 +10,8 @@ from app.cli.terminal import say
 FILE: Final = Path(".squadron", "config.yaml")
 
 
-def init(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A repository.")] = Path(),
-) -> None:
-    """Write a commented .squadron/config.yaml into DIR; nothing that is there is overwritten."""
+def write_starter(directory: Path) -> None:
+    """Write it, where nothing is yet."""
     if not directory.is_dir():
         fail(f"{directory} is not a directory: name the repository that Squadron is to work on")
     target = directory / FILE

@@ -4,15 +4,13 @@ and what the limits should be."""
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.store import SqlStore
 from app.cli.directories import operator_of
 from app.cli.failing import fail
-from app.cli.registry import AsJson, answered, open_registry, opened
+from app.cli.registry import answered, open_registry, opened
 from app.cli.terminal import say
 from app.core.agents.agent import Agent
 from app.core.history.adapting import Adapted
@@ -35,24 +33,9 @@ from app.services.views import Json, amount, instant, precision_json, violation_
 
 EVER: Final = datetime.min.replace(tzinfo=UTC)
 
-limits = typer.Typer(no_args_is_help=True, help="Limits, and what they should be.")
 
-
-RoleOption = Annotated[str | None, typer.Option("--role", help="Only this role.")]
-RepositoryOption = Annotated[
-    str | None,
-    typer.Option("--repository", metavar="OWNER/NAME", help="Only agents of this repository."),
-]
-DaysOption = Annotated[
-    int | None, typer.Option("--days", min=1, max=3650, help="Only of the last N days.")
-]
-
-
-@limits.command()
-def suggest(
-    role: RoleOption = None, repository: RepositoryOption = None, as_json: AsJson = False
-) -> None:
-    """Suggest limits from what finished agents used, and say what they would have changed."""
+def suggest_limits(role: str | None, repository: str | None, *, as_json: bool) -> None:
+    """Limits from what finished agents used."""
     ceilings = operator_of().ceilings
     histories, moved = answered(_with_moved(opened(open_registry), role, repository))
     _refuse_nobody(histories, role, repository)
@@ -69,17 +52,10 @@ def suggest(
         say(line)
 
 
-@limits.command()
-def trips(
-    role: RoleOption = None,
-    repository: RepositoryOption = None,
-    days: DaysOption = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object a line and nothing else.")
-    ] = False,
+def show_trips(
+    role: str | None, repository: str | None, days: int | None, *, as_json: bool
 ) -> None:
-    """Every time that a limit was reached: what it did, all that the agent had used by then, what
-    it did last, and what people made of it. Of sub-agents, too."""
+    """Every time that a limit was reached."""
     found = violations(_asked_for(role, repository, with_sub_agents=True))
     since = _since(days)
     shown = [each for each in found if each.at >= since]
@@ -93,15 +69,10 @@ def trips(
     say(f"{_times(len(shown))} a limit was reached." if shown else "No limit was reached.")
 
 
-@limits.command()
-def precision(
-    role: RoleOption = None,
-    repository: RepositoryOption = None,
-    days: DaysOption = None,
-    as_json: AsJson = False,
+def show_precision(
+    role: str | None, repository: str | None, days: int | None, *, as_json: bool
 ) -> None:
-    """How often limits were right to stop or to pause. One that people took back, by a raise or a
-    retry, and whose work they then took, was wrong."""
+    """How often limits were right."""
     since = _since(days)
     found = [each for each in stops(_asked_for(role, repository)) if each.why.at >= since]
     if as_json:

@@ -1,62 +1,52 @@
-"""`squadron`: every command, each in a file of its own."""
+"""`squadron`: every command."""
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Callable, Mapping
 from importlib.metadata import version
 from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
-from typer.main import get_command, get_group
 
-MODULES: Final[Mapping[str, str]] = {
-    "setup": "setup",
-    "serve": "serve",
-    "worker": "serve",
-    "migrate": "migrate",
-    "demo": "demo",
-    "init": "init",
-    "config": "config",
-    "detect": "detect",
-    "replay": "replay",
-    "limits": "limits",
-    "costs": "costs",
-    "agents": "agents",
-    "explain": "agents",
-    "workers": "workers",
-    "doctor": "doctor",
-    "pause": "brakes",
-    "resume": "brakes",
-    "session": "session",
+from app.cli.commands import looking, operating, trying
+
+COMMANDS: Final[Mapping[str, typer.Typer | Callable[..., None]]] = {
+    "setup": operating.setup,
+    "serve": operating.serve,
+    "worker": operating.worker,
+    "migrate": operating.migrate,
+    "demo": trying.demo,
+    "init": trying.init,
+    "config": trying.config,
+    "detect": trying.detect,
+    "replay": trying.replay,
+    "limits": looking.limits,
+    "costs": looking.costs,
+    "agents": looking.agents,
+    "explain": looking.explain,
+    "workers": looking.workers,
+    "doctor": operating.doctor,
+    "pause": looking.pause,
+    "resume": looking.resume,
+    "session": looking.session,
 }
-"""Of each command, in the order of the help."""
+"""In the order of the help."""
 
 
-class Commands(TyperGroup):
-    """Imports the module of a command when it is asked for: what the service needs takes seconds,
-    and most commands need little of it."""
+class InOrder(TyperGroup):
+    """Typer puts commands that have commands of their own first."""
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
-        self.commands: dict[str, Any] = dict.fromkeys(MODULES)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of that name, or None."""
-        if cmd_name not in MODULES:
-            return None
-        found = getattr(import_module(f"app.cli.{MODULES[cmd_name]}"), cmd_name)
-        if isinstance(found, typer.Typer):
-            group = get_group(found)
-            group.name = cmd_name
-            return group
-        alone = typer.Typer(add_completion=False)
-        alone.command(cmd_name)(found)
-        return get_command(alone)
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Every command, as it is ordered above."""
+        return [*COMMANDS]
 
 
-app = typer.Typer(
-    cls=Commands, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False
-)
+app: Final = typer.Typer(cls=InOrder, no_args_is_help=True, pretty_exceptions_enable=False)
+
+for _name, _command in COMMANDS.items():
+    if isinstance(_command, typer.Typer):
+        app.add_typer(_command, name=_name)
+    else:
+        app.command(_name)(_command)
 
 
 def _tell_version(is_asked: bool) -> None:

@@ -15,9 +15,8 @@ from app.config.settings import SettingsError, load_local_settings
 from app.ports import StoreUnavailable
 
 
-def migrate() -> None:
-    """Bring the database up to this version of Squadron, as `squadron serve` does at its start.
-    Processes of the version before may go on meanwhile."""
+def bring_up() -> None:
+    """Make the tables, or bring them up, and say what was done."""
     try:
         settings = load_local_settings(os.environ)
         make_data_directory(settings.data_dir)

@@ -2,13 +2,15 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Coroutine
+import re
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Final, TypeVar
 
 import sqlalchemy as sa
-import typer
 
+from app.adapters.clock import SystemClock
 from app.adapters.store.database import make_engine
 from app.adapters.store.ledger import SqlLedger
 from app.adapters.store.schema import WrongSchema, require_current
@@ -16,14 +18,33 @@ from app.adapters.store.store import SqlStore
 from app.adapters.store.writer import GroupWriter
 from app.cli.failing import EXIT_CONFIGURATION, fail
 from app.config.settings import Settings, SettingsError, load_local_settings
-from app.core.agents.agent import Agent, AgentId
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName
+from app.core.agents.events import AgentEvent
+from app.core.agents.queueing import QueuePlace
+from app.core.words.report import Report, report
 from app.ports import StoreUnavailable, Work
+from app.services.effects.on_github import seen_on_github
 
 Answer = TypeVar("Answer")
 
+_ISSUE: Final = re.compile(r"[^#\s]+/[^#\s]+#\d+(/[^/\s]+)?")
 _ASK: Final = "Is SQUADRON_DATABASE_URL right, and has `squadron serve` run on it?"
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+
+@dataclass(frozen=True, slots=True)
+class ReadAgent:
+    """What the registry holds of one agent."""
+
+    view: Report
+    log: Sequence[AgentEvent]
+    effects: Mapping[EffectName, Effect]
+
+
+async def read_agent(store: SqlStore, agent: Agent, queue: QueuePlace | None) -> ReadAgent:
+    """As of now; `queue`: where it stands, if it waits for a worker."""
+    log, effects = await store.log(agent.id), await store.effects(agent.id)
+    view = report(agent, log, SystemClock().now(), queue)
+    return ReadAgent(seen_on_github(view, effects), log, effects)
 
 
 def open_registry(settings: Settings) -> SqlStore:
@@ -73,10 +94,24 @@ def answered(reading: Coroutine[object, object, Answer]) -> Answer:
         fail(f"{error}. {_ASK}")
 
 
-async def agent_called(store: SqlStore, wanted: AgentId) -> Agent | None:
-    """The agent of that id; GitHub's names are the same in capitals and small letters."""
-    exact = await store.agent(wanted)
-    if exact is not None:
-        return exact
-    alike = str(wanted).casefold()
-    return next((each for each in await store.agents() if str(each.id).casefold() == alike), None)
+async def agent_called(store: SqlStore, wanted: str) -> Agent | None:
+    """The agent of that id; of an issue (`octo/demo#12`), or of a role on it, the newest that is
+    nobody's sub-agent. GitHub's names are the same in capitals and small letters. Raises
+    `ValueError` for what names neither."""
+    alike = wanted.casefold()
+    if _ISSUE.fullmatch(wanted) is None:
+        exact = await store.agent(AgentId.parse(wanted))
+        if exact is not None:
+            return exact
+        every = await store.agents()
+        return next((each for each in every if str(each.id).casefold() == alike), None)
+    there = [  # the oldest first
+        agent
+        for agent in await store.agents()
+        if agent.parent is None and alike in (_issue_of(agent), agent.id.post.casefold())
+    ]
+    return there[-1] if there else None
+
+
+def _issue_of(agent: Agent) -> str:
+    return f"{agent.id.repository}#{agent.id.issue}".casefold()

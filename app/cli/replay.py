@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
@@ -31,41 +31,25 @@ from app.core.money import usd
 from app.services.views import Json, amount, instant, number
 
 
-def replay(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Transcripts.")],
-    form: Annotated[
-        str, typer.Option("--format", help=f"auto, or one of {', '.join(Format)}.")
-    ] = "auto",
-    config: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Holds .squadron/; default: the one here, if any."),
-    ] = None,
-    role: Annotated[
-        str | None, typer.Option(help="Use this role's limits; else the defaults.")
-    ] = None,
-    compare: Annotated[
-        Path | None, typer.Option(metavar="DIR2", help="A second folder with .squadron/.")
-    ] = None,
-    interactive: Annotated[
-        bool,
-        typer.Option(
-            "--interactive", help="A person led them: limits hold for each prompt by itself."
-        ),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One object a line per file.")] = False,
+def replay_files(
+    files: Sequence[Path],
+    form: str,
+    config: Path | None,
+    role: str | None,
+    compare: Path | None,
+    *,
+    is_interactive: bool,
+    as_json: bool,
 ) -> None:
-    """Say where each limit would have warned and stopped recorded runs, and what that saves.
-
-    Exit code 1 if a file cannot be read; the others are replayed all the same.
-    """
+    """Judge each file. Ends the command with 1 if one of them cannot be read."""
     known = [each.value for each in Format]
     if form not in ("auto", *known):
         fail(f"--format {form}: must be auto or one of {', '.join(known)}", USAGE_ERROR)
     rules = _rules(config, role)
     others = _rules(compare, role) if compare is not None else None
-    judged = replay_prompts if interactive else replayed
-    whose, failed = _whose(config, role, interactive=interactive), False
-    others_of = _whose(compare, role, interactive=interactive)
+    judged = replay_prompts if is_interactive else replayed
+    whose, failed = _whose(config, role, interactive=is_interactive), False
+    others_of = _whose(compare, role, interactive=is_interactive)
     if not as_json:
         say(f"Judged by the {whose}.")
     for file in files:

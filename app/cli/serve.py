@@ -4,9 +4,8 @@ import gc
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-import typer
 import uvicorn
 
 from app.bootstrap import Adapters, Service
@@ -33,26 +32,8 @@ SERVER_FLAGS: Final[Mapping[str, Any]] = {
 }
 """uvicorn's; the benchmarks measure other applications under the same ones."""
 
-Host = Annotated[str, typer.Option(help="Address to listen on.")]
-NoMigrate = Annotated[
-    bool, typer.Option("--no-migrate", help="Leave an older database as it is, and end with 78.")
-]
-Port = Annotated[int, typer.Option(help="Port; 0 takes any free one.")]
-
 GIVE_WAY_SECONDS: Final = 0.001
 """How long the web server keeps the interpreter from the thread that commits its deliveries."""
-
-
-def serve(
-    host: Host = "127.0.0.1",
-    port: Port = 8000,
-    no_worker: Annotated[
-        bool, typer.Option("--no-worker", help="Take deliveries, but run no agents.")
-    ] = False,
-    no_migrate: NoMigrate = False,
-) -> None:
-    """Web, scheduler and worker in one process."""
-    serve_with(Adapters(), host, port, runs_agents=not no_worker, migrates=not no_migrate)
 
 
 def serve_with(
@@ -63,12 +44,6 @@ def serve_with(
     sys.setswitchinterval(GIVE_WAY_SECONDS)
     keep_large_blocks_apart()
     _run(life, host, port, Application)
-
-
-def worker(host: Host = "127.0.0.1", port: Port = 8000, no_migrate: NoMigrate = False) -> None:
-    """A further worker on the same PostgreSQL database: it runs agents, takes no deliveries, and
-    answers whoever asks how it does."""
-    work_with(Adapters(), host, port, migrates=not no_migrate)
 
 
 def work_with(adapters: Adapters, host: str, port: int, *, migrates: bool = True) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tarfile import TarError
 from tempfile import TemporaryDirectory
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 
@@ -26,6 +26,7 @@ from app.core.agents.agent import AgentId
 from app.core.agents.counters import fold
 from app.core.agents.events import AgentEvent
 from app.core.text.redact import Redactor
+from app.core.words.story import quoted
 from app.ports import Artifact, ArtifactKind, SessionDamaged, StoreUnavailable, Whereabouts
 from app.services.views import Json, instant
 
@@ -41,34 +42,21 @@ class _Found:
     whereabouts: Whereabouts | None
 
 
-@session.callback()
-def _sessions() -> None:
-    """Conversations of agents."""
-
-
-@session.command()
-def export(
-    agent: Annotated[str, typer.Argument(help="octo/demo#12/bug-fix/1")],
-    output: Annotated[
-        Path, typer.Option(help="A new file, for you alone to read. Default: stdout.")
-    ] = _STDOUT,
-) -> None:
-    """The conversation as JSON lines that `squadron replay` reads, then the event log. Known
-    secrets, and what looks like one, are taken out."""
+def export_session(agent: str, output: Path | None) -> None:
+    """The conversation and the event log as JSON lines, into a new file or to stdout."""
+    settings, store = opened(lambda settings: (settings, open_registry(settings)))
     try:
-        agent_id = AgentId.parse(agent)
+        found = answered(_found(store, agent))
     except ValueError as error:
         fail(str(error), 2)
-    settings, store = opened(lambda settings: (settings, open_registry(settings)))
-    found = answered(_found(store, agent_id))
     if found is None:
-        fail(f"there is no agent {agent_id} in this registry; `squadron agents` lists them")
+        fail(f"there is no agent {quoted(agent)} in this registry; `squadron agents` lists them")
     redact = Redactor(_secrets())
     lines = [
         json.dumps(redact.within(line))
         for line in (*_conversation(settings, store, found), *_events(found.log))
     ]
-    if output == _STDOUT:
+    if output is None:
         sys.stdout.writelines(f"{line}\n" for line in lines)
         return
     try:
@@ -81,7 +69,7 @@ def export(
     say(f"{len(lines)} lines written to {output}", err=True)
 
 
-async def _found(store: SqlStore, wanted: AgentId) -> _Found | None:
+async def _found(store: SqlStore, wanted: str) -> _Found | None:
     agent = await agent_called(store, wanted)
     if agent is None:
         return None

@@ -4,14 +4,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Final
-
-import typer
+from typing import Final
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.store import SqlStore
 from app.cli.failing import fail
-from app.cli.registry import AsJson, answered, open_registry, opened
+from app.cli.registry import answered, open_registry, opened
 from app.cli.tables import LEAST_BESIDE, NamedRows
 from app.cli.terminal import say
 from app.ports import Worker
@@ -20,14 +18,9 @@ from app.services.views import Json, worker_json
 _LEAST_WORDS: Final = 30
 """Characters for the agents of a worker, if none has a longer id."""
 
-workers = typer.Typer(invoke_without_command=True)
 
-
-@workers.callback()
-def _show(context: typer.Context, as_json: AsJson = False) -> None:
-    """The processes that work on this database, and the agents at work in each."""
-    if context.invoked_subcommand is not None:
-        return
+def show_workers(*, as_json: bool) -> None:
+    """Each process, and the agents at work in it."""
     found = answered(opened(open_registry).workers(SystemClock().now()))
     if as_json:
         say(json.dumps(_json(found), indent=2))
@@ -53,13 +46,8 @@ def _show(context: typer.Context, as_json: AsJson = False) -> None:
     table.show()
 
 
-@workers.command()
-def drain(
-    name: Annotated[str, typer.Argument(help="As `squadron workers` shows it.")],
-    as_json: AsJson = False,
-) -> None:
-    """Let a process take no further agents: those at work there keep their work, and go on in
-    another one. It holds until that process ends; it goes on with all else that it does."""
+def drain_worker(name: str, *, as_json: bool) -> None:
+    """Ask a process to take no further agents, and say what that comes to."""
     done = answered(_drain(opened(open_registry), name, SystemClock().now()))
     if done.worker is None:
         fail(f"there is no worker {name}; {_there_are(done.workers)}")

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +12,18 @@ from app.core.rules.plan import ConfigProblem
 MAX_FILES: Final = 64
 MAX_DIRECTORY_DEPTH: Final = 4
 
+AGENTS: Final = "agents"
 _CONFIG_NAMES: Final = ("config.yaml", "config.yml", "setup.sh", "verify.sh")
+_LIKE_FILES: Final = {
+    "config.yaml": "config.yaml",
+    "config.yml": "config.yaml",
+    "setup.sh": "setup.sh",
+    "setup": "setup.sh",
+    "verify.sh": "verify.sh",
+    "verify": "verify.sh",
+}
+_LIKE_AGENTS: Final = ("agent", "agents", "roles", "role")
+_LIKE_MARKDOWN: Final = (".md", ".markdown", ".mdown", ".txt")
 
 
 class UnreadableDirectory(Exception):
@@ -51,6 +62,39 @@ def read_directory(directory: Path) -> Mapping[str, bytes]:
     if problems:
         raise UnreadableDirectory(tuple(problems))
     return contents
+
+
+def unread(directory: Path) -> Sequence[ConfigProblem]:
+    """What is there under a name that is almost one of those that are read, and what to call it."""
+    agents = directory / AGENTS
+    found = [_misnamed(path) for path in sorted(directory.iterdir())]
+    if agents.is_dir():
+        found += [_misnamed_agent(path) for path in sorted(agents.iterdir())]
+    return [each for each in found if each is not None]
+
+
+def _misnamed(path: Path) -> ConfigProblem | None:
+    """In `.squadron` itself."""
+    name, is_directory = path.name, path.is_dir()
+    if is_directory and name in _CONFIG_NAMES:
+        return _problem(path, f"not read: {name} has to be a file")
+    if is_directory and name != AGENTS and name.casefold() in _LIKE_AGENTS:
+        return _problem(path, f"not read: call the directory {AGENTS}")
+    if not is_directory and name == AGENTS:
+        return _problem(path, f"not read: {AGENTS} has to be a directory")
+    if name == "config.yml" and (path.parent / "config.yaml").exists():
+        return _problem(path, "not read: config.yaml is there, too: delete one of them")
+    meant = _LIKE_FILES.get(name.casefold())
+    if not is_directory and meant is not None and name not in _CONFIG_NAMES:
+        return _problem(path, f"not read: call it {meant}")
+    return None
+
+
+def _misnamed_agent(path: Path) -> ConfigProblem | None:
+    is_meant = path.suffix.casefold() in _LIKE_MARKDOWN and path.suffix != ".md"
+    if is_meant and not path.is_dir():
+        return _problem(path, f"not read: call it {path.stem}.md")
+    return None
 
 
 def _wanted(directory: Path, problems: list[ConfigProblem]) -> Iterator[Path]:

@@ -4,7 +4,7 @@ Keys that a later version brings to life are documented already; a file may spel
 default, and anything else is refused, because a key that is silently ignored is a trap.
 """
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Final
 
 from pydantic import ConfigDict, Field
 
@@ -159,6 +159,10 @@ class SuiteCommands(Strict):
     """Commands that look like a test run and are none."""
 
 
+_OPERATORS: Final = ("sandbox", "ceilings", "workers", "models", "pricing", "providers", "rate")
+"""Keys of the operator's file that people look for in a repository's."""
+
+
 class ConfigFile(Strict):
     """`.squadron/config.yaml`."""
 
@@ -182,6 +186,14 @@ class ConfigFile(Strict):
     """Commands that say whether work is sound, for roles without their own."""
     enabled: bool = True
     """`false`: nothing starts here."""
+
+    other_names: ClassVar = {
+        **dict.fromkeys(RoleLimitKeys.model_fields, "it under circuit_breakers.defaults"),
+        **dict.fromkeys(RoleKeys.model_fields, "it under roles.<role>"),
+        **dict.fromkeys(_OPERATORS, "it in the operator's file, which SQUADRON_CONFIG names"),
+        "preset": "it under circuit_breakers.roles.<role>: a preset belongs to a role",
+        "setup": "it under roles.<role>, or as a script in .squadron/setup.sh",
+    }
 
 
 class ModelPrice(Strict):

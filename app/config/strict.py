@@ -23,7 +23,7 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails, core_schema
 
-from app.config.wording import did_you_mean, dotted, shown
+from app.config.wording import as_number, did_you_mean, dotted, shown
 from app.config.yamltree import Document, Mistake, Path
 
 MAX_ENTRIES: Final = 200
@@ -198,6 +198,7 @@ def _mistake(error: ErrorDetails, model: type[Strict], document: Document) -> Mi
     return Mistake(path, document.place(path, of_key=of_key), f"{where}{message}")
 
 
+_NUMBERS: Final = ("int_type", "float_type")
 _EXPECTED: Final[Mapping[str, str]] = {
     "int_type": "a whole number",
     "float_type": "a number",
@@ -230,7 +231,9 @@ def _message(error: ErrorDetails, path: Path, model: type[Strict]) -> str:
         case "less_than_equal":
             return f"must be at most {details['le']:.15g}, not {shown(error['input'])}"
         case _ if kind in _EXPECTED:
-            return f"must be {_EXPECTED[kind]}, not {shown(error['input'])}"
+            is_number, is_whole = kind in _NUMBERS, kind == "int_type"
+            hint = as_number(error["input"], is_whole=is_whole) if is_number else ""
+            return f"must be {_EXPECTED[kind]}, not {shown(error['input'])}{hint}"
         case _:
             return f"{error['msg'][:1].lower()}{error['msg'][1:]}, not {shown(error['input'])}"
 

@@ -2,10 +2,24 @@
 
 import difflib
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Set
 from typing import Final
 
 _MAX_SHOWN_CHARACTERS: Final = 60
+_MOST_LISTED: Final = 40
+_SECONDS_OF: Final = {
+    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3_600),
+    **dict.fromkeys(("d", "day", "days"), 86_400),
+    **dict.fromkeys(("w", "week", "weeks"), 604_800),
+}
+_OTHER_UNITS: Final = ("", "s", "sec", "secs", "second", "seconds", "$", "usd")
+_WITH_UNIT: Final = re.compile(
+    r"\$?(?P<number>\d[\d_,]{0,15}(\.\d{1,9})?)(?P<unit> ?("
+    + "|".join(re.escape(unit) for unit in (*_OTHER_UNITS, *_SECONDS_OF))
+    + "))"
+)
 
 
 def shown(value: object) -> str:
@@ -33,11 +47,22 @@ def quoted(text: str) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """` (did you mean …?)` with the nearest known word, else all known words, if there are any."""
-    words = list(known)
+    """` (did you mean …?)` with the nearest known word, else all known words, if they are few."""
+    words = sorted(known) if isinstance(known, Set) else list(known)
     if near := difflib.get_close_matches(word, words, n=1):
         return f" (did you mean {near[0]}?)"
-    return f" (known: {', '.join(words)})" if words else ""
+    return f" (known: {', '.join(words)})" if 0 < len(words) <= _MOST_LISTED else ""
+
+
+def as_number(value: object, *, is_whole: bool) -> str:
+    """`: write 7200` for a text that says a number with its unit, as `2h` does; else nothing.
+    Times are seconds here, money is in USD."""
+    match = _WITH_UNIT.fullmatch(value.strip().lower()) if isinstance(value, str) else None
+    if match is None:
+        return ""
+    number = float(match["number"].replace("_", "").replace(",", ""))
+    amount = number * _SECONDS_OF.get(match["unit"].strip(), 1)
+    return "" if is_whole and not amount.is_integer() else f": write {amount:.15g}"
 
 
 def dotted(path: Iterable[str | int]) -> str:

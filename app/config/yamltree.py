@@ -23,6 +23,7 @@ from yaml.events import (
 )
 
 from app.config.wording import dotted, shown
+from app.config.yamlwords import people_words
 
 MAX_FILE_BYTES: Final = 256 * 1024
 MAX_DEPTH: Final = 16
@@ -154,7 +155,8 @@ def parse(text: str) -> Document:
     except yaml.reader.ReaderError as error:
         mistake = Mistake((), place_in(text, error.position), "character not allowed in YAML")
     except yaml.MarkedYAMLError as error:
-        mistake = Mistake((), _place(error.problem_mark), f"not YAML: {_syntax_message(error)}")
+        line, column, words = people_words(error, _LINE_BREAK.split(text))
+        mistake = Mistake((), Place(line + 1, column + 1), words)
     except _TooLarge as error:
         mistake = error.mistake
     else:
@@ -285,10 +287,6 @@ def _plain(node: Node) -> object:
 
 def _place(mark: _HasPlace | None) -> Place:
     return START if mark is None else Place(mark.line + 1, mark.column + 1)
-
-
-def _syntax_message(error: yaml.MarkedYAMLError) -> str:
-    return ", ".join(part for part in (error.problem, error.context) if part)
 
 
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})

@@ -9,10 +9,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from enum import StrEnum
 from typing import Final
 
 NANOUSD: Final = 1_000_000_000
 """Nano-USD in one USD."""
+
+
+class CostsBy(StrEnum):
+    """What costs can be added up by."""
+
+    ISSUE = "issue"
+    ROLE = "role"
+    USER = "user"
+    MODEL = "model"
+    REPOSITORY = "repository"
+    AGENT = "agent"
 
 
 def usd(nanousd: int) -> float:

@@ -51,7 +51,7 @@ from app.ports.github import (
     Unreadable,
 )
 from app.ports.hook import Hook
-from app.ports.ledger import FORGOTTEN_AFTER, Cost, CostsBy, Funding, Ledger, Rates
+from app.ports.ledger import FORGOTTEN_AFTER, Cost, Funding, Ledger, Rates
 from app.ports.machine import (
     SEGMENT_VARIABLE,
     WORKSPACE_INSIDE,
@@ -147,7 +147,6 @@ __all__ = [
     "Configuration",
     "Continuation",
     "Cost",
-    "CostsBy",
     "DeadDelivery",
     "Delegate",
     "Delegation",

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Final, Protocol
 
 from app.core.agents.agent import AgentId
 from app.core.budgets.budgets import Account
 from app.core.budgets.ledger import Balance, Holding, Insufficient, Reserved, Spent
 from app.core.budgets.rates import HOUR, Allowed, Refused
+from app.core.money import CostsBy
 
 FORGOTTEN_AFTER: Final = timedelta(days=62)
 """A budget of which nobody has used anything for so long is not listed any more."""
@@ -22,17 +22,6 @@ class Funding:
     amount_nanousd: int
     accounts: tuple[Account, ...]
     """What counts it besides its parent's grant."""
-
-
-class CostsBy(StrEnum):
-    """What costs can be added up by."""
-
-    ISSUE = "issue"
-    ROLE = "role"
-    USER = "user"
-    MODEL = "model"
-    REPOSITORY = "repository"
-    AGENT = "agent"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from app.core.history.precision import stops
-from app.ports import CostsBy, Figures, Ledger, Store
+from app.core.money import CostsBy
+from app.ports import Figures, Ledger, Store
 
 HOUR: Final = timedelta(hours=1)
 JUDGED_FOR: Final = timedelta(days=30)

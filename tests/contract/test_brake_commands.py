@@ -18,8 +18,8 @@ def _settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.delenv(name)
     monkeypatch.setenv("SQUADRON_DATA_DIR", str(tmp_path))
     monkeypatch.setenv("LOGNAME", "olga")
-    with a_past(f"sqlite:///{tmp_path / 'squadron.sqlite3'}"):
-        pass
+    with a_past(f"sqlite:///{tmp_path / 'squadron.sqlite3'}") as past:
+        asyncio.run(past.worked(1))
 
 
 def squadron(*arguments: str) -> Result:
@@ -56,12 +56,10 @@ def test_each_place_is_paused_and_resumed_by_itself() -> None:
     assert squadron("resume", "--repo", "octo/demo").exit_code == 0
 
 
-@pytest.mark.parametrize("place", [["--repo", "octo/dmeo"], ["--installation", "78"]])
 @pytest.mark.parametrize("command", ["pause", "resume"])
-def test_a_place_without_any_agent_is_doubted_and_paused_all_the_same(
-    tmp_path: Path, place: list[str], command: str
-) -> None:
-    note = f"note: no agent of {' '.join(place)} is known here: look at the spelling;"
+def test_an_installation_without_any_agent_is_doubted_and_paused_all_the_same(command: str) -> None:
+    place = ["--installation", "78"]
+    note = "note: no agent of --installation 78 is known here: look at the spelling;"
     squadron("pause", *place)
     done = squadron(command, *place, "--json")
     assert (done.exit_code, done.stderr.startswith(note)) == (0, True)
@@ -70,9 +68,24 @@ def test_a_place_without_any_agent_is_doubted_and_paused_all_the_same(
     assert [each["name"] for each in brakes] == ([place[1]] if command == "pause" else [])
 
 
-def test_a_place_of_an_agent_is_not_doubted(tmp_path: Path) -> None:
+def test_a_repository_whose_name_is_written_wrong_is_not_paused() -> None:
+    """It would look as if somebody was stopped."""
+    refused = squadron("pause", "--repo", "octo/dmeo", "--json")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == (
+        "Squadron was never let into octo/dmeo (did you mean octo/demo?): nothing was paused\n"
+    )
+    assert json.loads(squadron("pause", "--repo", "octo/demo", "--json").stdout)["brakes"][1:] == []
+
+
+def test_a_repository_is_paused_before_its_first_agent(tmp_path: Path) -> None:
+    """Squadron has looked at it."""
     with a_past(f"sqlite:///{tmp_path / 'squadron.sqlite3'}") as past:
-        asyncio.run(past.worked(1))
+        asyncio.run(past.looked_at("acme/New"))
+    assert squadron("pause", "--repo", "acme/new").stderr == ""
+
+
+def test_a_place_of_an_agent_is_not_doubted() -> None:
     for place in (["--repo", "Octo/Demo"], ["--installation", "77"], ["--all"]):
         assert squadron("pause", *place).stderr == squadron("resume", *place).stderr == ""
 
@@ -91,7 +104,7 @@ def test_a_place_of_an_agent_is_not_doubted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", ["pause", "resume"])
 def test_what_cannot_be_meant_changes_nothing(command: str, arguments: list[str]) -> None:
     assert squadron(command, *arguments).exit_code == 2
-    assert json.loads(squadron("pause", "--repo", "a/b", "--json").stdout)["brakes"][1:] == []
+    assert json.loads(squadron("pause", "--repo", "octo/demo", "--json").stdout)["brakes"][1:] == []
 
 
 def test_without_a_registry_it_says_what_is_missing(

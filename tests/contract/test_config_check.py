@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from app.cli.config import config
+from app.cli.main import app
 from app.config.builtin import BUILT_IN_ROLES
 from app.config.directory import MAX_FILES, UnreadableDirectory, read_directory
 from app.config.jsonschema import FileKind, json_schema
@@ -34,7 +34,7 @@ def squadron(tmp_path: Path) -> Path:
 
 
 def check(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(config, ["check", *map(str, arguments)])
+    return CliRunner().invoke(app, ["config", "check", *map(str, arguments)])
 
 
 def test_this_projects_own_configuration_is_valid_and_says_what_002_says() -> None:
@@ -115,7 +115,7 @@ def test_mistakes_go_to_stderr_with_their_place_and_exit_code_1(squadron: Path) 
     file.write_text("enabled: true\ncircuit_breakers:\n  defaults:\n    max_tool_cals: 3\n")
     message = "circuit_breakers.defaults.max_tool_cals: unknown key (did you mean max_tool_calls?)"
     result = check(squadron)
-    assert (result.exit_code, result.stdout) == (1, "")
+    assert (result.exit_code, result.stdout) == (1, "1 mistake\n")
     assert result.stderr == f"{file}:4:5: {message}\n"
     result = check(squadron.parent, "--json")
     assert result.exit_code == 1
@@ -124,6 +124,71 @@ def test_mistakes_go_to_stderr_with_their_place_and_exit_code_1(squadron: Path) 
         "errors": [{"file": str(file), "line": 4, "column": 5, "message": message}],
         "roles": {},
     }
+
+
+def test_what_somebody_set_is_shown_and_with_all_the_rest(squadron: Path) -> None:
+    """A limit that warns by itself is set by nobody."""
+    (squadron / "config.yaml").write_text(
+        "circuit_breakers:\n  defaults: {shadow: [max_tokens], on_limit: {max_turns: pause}}\n"
+        "  roles: {pm: {max_tool_calls: 9}}\n"
+    )
+    result = check(squadron, "--role", "pm")
+    names = [name for name in LimitName if re.search(rf"\b{name}\b", result.stdout)]
+    assert names == ["max_tool_calls", "max_turns", "max_tokens"]
+    assert result.stdout.splitlines()[-2:] == [
+        "Limits that nobody set are left out: --all shows them.",
+        "no mistakes",
+    ]
+    every = check(squadron, "--role", "pm", "--all").stdout
+    assert all(re.search(rf"\b{name}\b", every) for name in LimitName)
+    (squadron / "config.yaml").write_text("")
+    shown = check(squadron, "--role", "pm").stdout.splitlines()
+    assert shown[0] == "pm (embedded, model: the operator's default): every limit is built in"
+
+
+def test_the_last_line_counts_the_mistakes(squadron: Path) -> None:
+    (squadron / "config.yaml").write_text("enabled: 1\nco_author: 1\n")
+    result = check(squadron)
+    assert (result.exit_code, result.stdout) == (1, "2 mistakes\n")
+
+
+NOT_READ = {
+    "Setup.sh": "call it setup.sh",
+    "VERIFY.SH": "call it verify.sh",
+    "setup": "call it setup.sh",
+    "Config.yaml": "call it config.yaml",
+    "config.yml": "config.yaml is there, too: delete one of them",
+    "agents/pm.MD": "call it pm.md",
+    "agents/pm.markdown": "call it pm.md",
+    "agent/pm.md": "call the directory agents",
+    "setup.sh/run": "setup.sh has to be a file",
+}
+
+
+@pytest.mark.parametrize("name", NOT_READ)
+def test_what_is_called_almost_as_what_is_read_is_told(squadron: Path, name: str) -> None:
+    """Such a file would change nothing, and nobody would see why."""
+    (squadron / "config.yaml").touch()
+    file = squadron / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("x")
+    shown = squadron / name.partition("/")[0] if "agents" not in name else file
+    result = check(squadron)
+    assert result.exit_code == 0, result.output
+    assert result.stderr == f"note: {shown}:1:1: not read: {NOT_READ[name]}\n"
+
+
+def test_names_of_ones_own_are_no_mistake(squadron: Path) -> None:
+    for name in ("notes.txt", "README.md", "agents/pm.md", "run-setup.sh"):
+        (squadron / name).write_text("Plan.")
+    result = check(squadron)
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+def test_below_squadron_the_whole_of_it_is_meant(squadron: Path) -> None:
+    (squadron / "config.yaml").write_text("enabled: 1")
+    result = check(squadron / "agents")
+    assert (result.exit_code, result.stdout) == (1, "1 mistake\n")
 
 
 def test_the_other_roles_are_shown_beside_a_broken_one(squadron: Path) -> None:
@@ -170,15 +235,15 @@ def test_a_broken_operators_file_is_reported_beside_the_repositorys_mistakes(
 
 @pytest.mark.parametrize("kind", ["config", "agent", "operator"])
 def test_schema_prints_one_json_schema_and_nothing_else(kind: FileKind) -> None:
-    result = CliRunner().invoke(config, ["schema", "--file", kind])
+    result = CliRunner().invoke(app, ["config", "schema", "--file", kind])
     assert (result.exit_code, result.stderr) == (0, "")
     assert json.loads(result.stdout) == json_schema(kind)
     if kind == "config":
-        assert CliRunner().invoke(config, ["schema"]).stdout == result.stdout
+        assert CliRunner().invoke(app, ["config", "schema"]).stdout == result.stdout
 
 
 def test_schema_of_an_unknown_file_is_a_usage_error() -> None:
-    result = CliRunner().invoke(config, ["schema", "--file", "workflow"])
+    result = CliRunner().invoke(app, ["config", "schema", "--file", "workflow"])
     assert (result.exit_code, result.stdout) == (2, "")
     assert "'workflow' is not one of" in result.stderr
 

@@ -13,8 +13,8 @@ from typer.testing import CliRunner, Result
 
 from app.cli.main import app
 from app.core.agents.events import ModelCalled
-from app.core.money import nanousd
-from app.ports import CostsBy, Repository
+from app.core.money import CostsBy, nanousd
+from app.ports import Repository
 from tests.contract.store_support import World, a_new_agent
 from tests.support.moves import begin
 

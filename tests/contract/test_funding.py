@@ -11,7 +11,8 @@ from app.core.agents.events import Created, ModelCalled
 from app.core.agents.lifecycle import Signal, State
 from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Balance, Insufficient
-from app.ports import Cost, CostsBy, Funding
+from app.core.money import CostsBy
+from app.ports import Cost, Funding
 from tests.contract.crowd_support import DAY, NOON
 from tests.contract.store_support import OutOfOrder, World, a_new_agent, later, of_a_start
 from tests.support.moves import Changes, begin, move

@@ -158,6 +158,22 @@ def test_an_agent_that_is_not_there_is_told_by_its_name(tmp_path: Path) -> None:
     assert squadron("explain", "nonsense").exit_code == 2
 
 
+def test_the_newest_agent_of_an_issue_is_told_by_the_issue(tmp_path: Path) -> None:
+    async def lives(past: Past) -> tuple[AgentId, AgentId]:
+        first = await past.worked(9, limits=Limits(max_tool_calls=5))
+        return first, await past.merged(3, after=first)
+
+    with registry(tmp_path) as past:
+        first, second = asyncio.run(lives(past))
+    assert (first.attempt, second.attempt) == (1, 2)
+    for called in ("octo/demo#1", "Octo/Demo#1", "octo/demo#1/bug-fix"):
+        assert squadron("explain", called).stdout.startswith(f"{second} is COMPLETED."), called
+    assert squadron("explain", str(first)).stdout.startswith(f"{first} is ESCALATED.")
+    for called in ("octo/demo#2", "octo/demo#1/pm"):
+        missing = squadron("explain", called)
+        assert (missing.exit_code, f"there is no agent {called} " in missing.stderr) == (1, True)
+
+
 def test_limits_are_suggested_from_what_agents_used(tmp_path: Path) -> None:
     async def lives(past: Past) -> None:
         for _ in range(11):

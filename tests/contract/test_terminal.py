@@ -60,7 +60,6 @@ def test_the_registry_is_words(agent: AgentId) -> None:
         told = squadron(*command)
         assert told.exit_code == 0, told.output
         assert is_harmless(told.output), command
-    assert "[/red]·[2J" in squadron("agents").stdout
     assert "[/red]·[2J" in squadron("explain", str(agent)).stdout
 
 

@@ -112,7 +112,7 @@ def test_agents_for_whom_nobody_works_are_told_of(database: str) -> None:
     with a_past(database, issues=1) as past:
         asyncio.run(past.waits())
     told = CliRunner().invoke(app, ["agents"])
-    assert "No worker takes agents now, and 1 wait for one: see `squadron workers`." in told.stdout
+    assert "No worker takes agents, and 1 in the queue: see squadron workers." in told.stdout
     joins(database, NAME, 4)
     assert "No worker takes agents" not in CliRunner().invoke(app, ["agents"]).stdout
 

@@ -182,8 +182,7 @@ enabled: false
 LIMIT = "circuit_breakers.defaults"
 
 MISTAKES = {
-    "a: [1": "1:6: not YAML: expected ',' or ']', but got '<stream end>', "
-    "while parsing a flow sequence",
+    "a: [1": "1:4: this [ is not closed before the end of the file: a comma or ] is missing",
     "- a": "1:1: must be a mapping (key: value), not a list",
     "enabled: true\nenabled: true": "2:1: enabled: given twice, first in line 1",
     "enabeld: true": "1:1: enabeld: unknown key (did you mean enabled?)",
@@ -211,13 +210,26 @@ MISTAKES = {
     "circuit_breakers: {defaults: {max_tool_cals: 3}}": f"1:31: {LIMIT}.max_tool_cals: "
     "unknown key (did you mean max_tool_calls?)",
     "circuit_breakers: {defaults: {max_turns: '5'}}": f"1:42: {LIMIT}.max_turns: "
-    'must be a whole number, not text "5"',
+    'must be a whole number, not text "5": write 5',
+    "circuit_breakers: {defaults: {max_active_duration: 2h}}": "1:52: "
+    f"{LIMIT}.max_active_duration: "
+    'must be a whole number, not text "2h": write 7200',
+    "circuit_breakers: {defaults: {max_cost_usd: $5}}": f"1:45: {LIMIT}.max_cost_usd: "
+    'must be a number, not text "$5": write 5',
+    "circuit_breakers: {defaults: {max_turns: 1.5k}}": f"1:42: {LIMIT}.max_turns: "
+    'must be a whole number, not text "1.5k"',
+    "setup: [make deps]": "1:1: setup: unknown key: write it under roles.<role>, or as a script in "
+    ".squadron/setup.sh",
+    "sandbox: {mode: off}": "1:1: sandbox: unknown key: write it in the operator's file, which "
+    "SQUADRON_CONFIG names",
+    "max_turns: 5": "1:1: max_turns: unknown key: write it under circuit_breakers.defaults",
+    "model: 'openai:x'": "1:1: model: unknown key: write it under roles.<role>",
     "circuit_breakers: {defaults: {max_turns: true}}": f"1:42: {LIMIT}.max_turns: "
     "must be a whole number, not true",
     "circuit_breakers: {defaults: {max_turns: 5.0}}": f"1:42: {LIMIT}.max_turns: "
     "must be a whole number, not 5.0",
     "circuit_breakers: {defaults: {max_turns: 012}}": f"1:42: {LIMIT}.max_turns: "
-    'must be a whole number, not text "012"',
+    'must be a whole number, not text "012": write 12',
     "circuit_breakers: {defaults: {max_turns: 0}}": f"1:42: {LIMIT}.max_turns: "
     "must be 1 to 100000, not 0",
     "circuit_breakers: {defaults: {max_turns: 100001}}": f"1:42: {LIMIT}.max_turns: "
@@ -339,8 +351,7 @@ AGENT_FILE_MISTAKES = {
     "\n\n---\nmax_turns: none\n---\nx": '4:12: max_turns: must be a whole number, not text "none"',
     "---\rmax_turns: none\r---\rx": '2:12: max_turns: must be a whole number, not text "none"',
     "---\nmax_turns: 3": "1:1: the frontmatter has no closing --- line",
-    "---\na: [\n---\nx": "2:5: not YAML: expected the node content, but found '<stream end>', "
-    "while parsing a flow node",
+    "---\na: [\n---\nx": "2:4: this is not closed before the end of the file",
     "---\ndescription: x\nmax_turn: 3\n---\nx": "3:1: max_turn: unknown key "
     "(did you mean max_turns?)",
     "---\nmax_turns: none\n---\nx": '2:12: max_turns: must be a whole number, not text "none"',

@@ -7,7 +7,16 @@ from itertools import pairwise
 from hypothesis import given
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
-from app.core.agents.events import DiffSize, Failed, Kept, ToolAsked, ToolEnded, Tripped, Waits
+from app.core.agents.events import (
+    DiffSize,
+    Failed,
+    HeldUp,
+    Kept,
+    ToolAsked,
+    ToolEnded,
+    Tripped,
+    Waits,
+)
 from app.core.agents.lifecycle import State
 from app.core.agents.stops import Cause, Failure, Layer, Trip
 from app.core.limits import Action, LimitName, Limits
@@ -188,7 +197,13 @@ def test_what_each_waiting_agent_waits_for_is_said() -> None:
     assert "- Review pull request #8." in told(begun(), review)
     answer = agent(State.SLEEPING, waits_for=Waits.ANSWER)
     assert "- Answer its question by a comment on #12." in told(begun(), answer)
-    assert "What to do" not in told(begun(), agent(State.COMPLETED))
+    assert "- Nothing: it is done." in told(begun(), agent(State.COMPLETED))
+    held_up = agent(State.QUEUED, waits_for=Waits.PROVIDER)
+    away = begun()
+    away.happens(HeldUp(at=away.now, waits_for=Waits.PROVIDER, why="openai answers 503."))
+    story = told(away, replace(held_up, missing_provider="openai", retry_at=away.now))
+    assert "openai answers 503. It looks again at 2026-03-01" in story
+    assert "- See whether openai is away" in story
 
 
 def test_nothing_that_others_wrote_can_move_a_cursor_or_make_a_line() -> None:

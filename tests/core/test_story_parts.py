@@ -283,11 +283,13 @@ def test_what_became_of_what_is_written_to_github(effect: Effect, line: str) -> 
     assert asks_to_mend is (effect.state is EffectState.REFUSED)
 
 
-def test_nothing_is_written_to_github_for_a_sub_agent_and_nothing_is_advised() -> None:
+def test_nothing_is_written_to_github_for_a_sub_agent_and_its_parent_is_advised() -> None:
     child = replace(agent(State.ESCALATED), parent="octo/demo#12/bug-fix/1", stop=stopped())
     lines = told(begun(), child)
     assert "On GitHub" not in lines
-    assert "What to do" not in lines
+    assert part(lines, "What to do") == [
+        "  - Look at the agent that runs it: squadron explain 'octo/demo#12/bug-fix/1'"
+    ]
     assert part(told(begun(), replace(child, parent=None)), "On GitHub") == [
         "  nothing was written yet"
     ]
@@ -317,9 +319,17 @@ def test_what_to_do_about_a_stop_depends_on_what_there_is() -> None:
         (State.SLEEPING, Waits.BLOCKER, ["Close"]),
         (State.SLEEPING, Waits.REVIEW, ["Review"]),
         (State.SLEEPING, Waits.ANSWER, ["Answer"]),
-        (State.ACTIVE, None, []),
-        (State.STOPPING, None, []),
-        (State.COMPLETED, None, []),
+        (State.SLEEPING, Waits.ACCESS, ["Let"]),
+        (State.QUEUED, None, ["Nothing:"]),
+        (State.QUEUED, Waits.ROOM, ["Free"]),
+        (State.QUEUED, Waits.PROVIDER, ["See"]),
+        (State.QUEUED, Waits.GIT, ["Nothing,"]),
+        (State.QUEUED, Waits.BUDGET, ["Raise"]),
+        (State.QUEUED, Waits.CAP, ["Nothing:"]),
+        (State.ACTIVE, None, ["Nothing:"]),
+        (State.STOPPING, None, ["Nothing:"]),
+        (State.COMPLETED, None, ["Nothing:"]),
+        (State.CANCELLED, None, ["Nothing."]),
     ],
 )
 def test_who_waits_says_for_what(

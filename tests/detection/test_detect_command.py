@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-import typer
 from typer.testing import CliRunner, Result
 
-from app.cli.detect import detect
+from app.cli.main import app
 
 
 def run_detect(*lines: str) -> Result:
-    application = typer.Typer()
-    application.command()(detect)
-    return CliRunner().invoke(application, input="".join(f"{line}\n" for line in lines))
+    return CliRunner().invoke(app, ["detect"], input="".join(f"{line}\n" for line in lines))
 
 
 def call(tool: str, **args: object) -> str:

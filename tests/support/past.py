@@ -19,15 +19,18 @@ from app.core.agents.events import (
     AgentEvent,
     Finished,
     HandedOver,
+    Held,
     ModelCalled,
     ToolAsked,
     ToolEnded,
     Tripped,
 )
 from app.core.agents.lifecycle import Signal
+from app.core.agents.steps import Pause, Step
+from app.core.agents.transition import transition
 from app.core.breaker.verdict import decide
 from app.core.limits import Limits
-from app.ports import Artifact, ArtifactKind, HeardCommands, Whereabouts, Work
+from app.ports import Artifact, ArtifactKind, HeardCommands, Look, Whereabouts, Work
 from tests.contract.store_support import NOON, a_new_agent
 from tests.support.moves import Changes, begin, move
 
@@ -43,6 +46,10 @@ class Past:
     def at_issue(self, number: int) -> None:
         """Go on so many hours after noon, with the issue of that number."""
         self._issue = number
+
+    async def looked_at(self, repository: str) -> None:
+        """A repository that nobody has worked in yet."""
+        await self._store.save_look(repository, Look(NOON, NOON, NOON, NOON, {}, {}))
 
     async def merged(self, calls: int, *, after: AgentId) -> AgentId:
         """A retry of `after`, whose work was merged."""
@@ -90,6 +97,20 @@ class Past:
         now, waiting = await self._queued("bug-fix", Limits())
         assert await begin(self._store, waiting, 0, worker, now) is not None
         return waiting
+
+    async def went(self, *steps: Step, role: str = "bug-fix") -> AgentId:
+        """One agent that began, and then took these steps, one each minute."""
+        now, agent_id = await self._queued(role, Limits())
+        agent = await begin(self._store, agent_id, 0, "worker-1", now)
+        assert agent is not None
+        for step in steps:
+            now += timedelta(minutes=1)
+            if isinstance(step, Pause):
+                seq = len(await self._store.log(agent_id)) + 1
+                assert await self._store.append(agent_id, 0, seq, [Held(at=now, hold=step.hold)])
+            agent = await self._store.move(transition(agent, step, None, now))
+            assert agent is not None
+        return agent_id
 
     async def waits(self) -> AgentId:
         """One agent that waits for a worker."""

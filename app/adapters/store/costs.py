@@ -12,7 +12,8 @@ import sqlalchemy as sa
 
 from app.adapters.store.tables import AGENTS, SPEND
 from app.core.agents.events import AgentEvent, ModelCalled
-from app.ports import Cost, CostsBy
+from app.core.money import CostsBy
+from app.ports import Cost
 
 _INSERT: Final = sa.insert(SPEND)
 _ISSUE: Final = AGENTS.c.repository + "#" + sa.cast(AGENTS.c.issue, sa.Text)

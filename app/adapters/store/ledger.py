@@ -32,7 +32,8 @@ from app.core.budgets.ledger import (
     Spending,
     Spent,
 )
-from app.ports import FORGOTTEN_AFTER, Cost, CostsBy, StoreUnavailable
+from app.core.money import CostsBy
+from app.ports import FORGOTTEN_AFTER, Cost, StoreUnavailable
 
 MOST_LEVELS: Final = 100
 """Of agents above an agent; far more than any `max_depth` allows."""

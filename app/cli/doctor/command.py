@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 from rich.console import Console
@@ -34,7 +34,6 @@ from app.cli.doctor.check import Check
 from app.cli.doctor.github import github
 from app.cli.doctor.model import model, price
 from app.cli.doctor.programs import programs, runtimes
-from app.cli.registry import AsJson
 from app.cli.terminal import clean, say
 from app.config.operator import OperatorConfig, SandboxRules, load_operator
 from app.config.providers import read_providers
@@ -51,17 +50,9 @@ def _plain(text: str) -> str:
     return escape(clean(text))
 
 
-def doctor(
-    as_json: AsJson = False,
-    offline: Annotated[
-        bool, typer.Option("--offline", help="Ask neither the model nor GitHub.")
-    ] = False,
-    ping: Annotated[
-        bool, typer.Option("--ping", help="Let GitHub deliver its last delivery once more.")
-    ] = False,
-) -> None:
-    """Is this installation safe and complete? Ends with 1 if it is not."""
-    checks = list(examined(os.environ, is_offline=offline, pings=ping))
+def examine(*, as_json: bool, is_offline: bool, pings: bool) -> None:
+    """Show every check. Ends the command with 1 if one of them failed."""
+    checks = list(examined(os.environ, is_offline=is_offline, pings=pings))
     ok = all(check.ok for check in checks)
     if as_json:
         found = {"ok": ok, "checks": [asdict(check) for check in checks]}

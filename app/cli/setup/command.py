@@ -8,7 +8,7 @@ import socket
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
 import typer
 import uvicorn
@@ -20,60 +20,17 @@ from app.cli.setup.folder import AppFolder, CannotKeep
 from app.cli.setup.page import NOTHING_WRITTEN, Means, Registration
 from app.cli.terminal import say
 from app.config.settings import SettingsError, git_url_of, load_local_settings
-from app.core.github.registration import LIFE, Order, organization_login, webhook_address
+from app.core.github.registration import LIFE, Order
 
-LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-DEFAULT_PORT: Final = 8001
 LAST_ANSWER_SECONDS: Final = 5
 """For the browser to fetch the last page."""
 
 
-def _webhook_url(given: str) -> str:
-    try:
-        return webhook_address(given)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _organization(given: str | None) -> str | None:
-    try:
-        return given if given is None else organization_login(given)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def _loopback(given: str) -> str:
-    if given not in LOOPBACK:
-        raise typer.BadParameter(
-            f"must be one of {', '.join(LOOPBACK)}: secrets pass here. From another machine use"
-            " `ssh -L PORT:127.0.0.1:PORT HOST`"
-        )
-    return given
-
-
-def setup(
-    webhook_url: Annotated[
-        str,
-        typer.Option(
-            prompt="Where does GitHub reach Squadron, as https://HOST/webhook",
-            help="Where GitHub reaches Squadron: https://HOST/webhook.",
-            callback=_webhook_url,
-        ),
-    ],
-    organization: Annotated[
-        str | None,
-        typer.Option(help="Organization that owns the App; else you do.", callback=_organization),
-    ] = None,
-    folder: Annotated[
-        Path | None,
-        typer.Option(help="Where squadron.env is written; else SQUADRON_DATA_DIR."),
-    ] = None,
-    host: Annotated[
-        str, typer.Option(help="Loopback address of the page.", callback=_loopback)
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Its port; 0 takes any free one.")] = DEFAULT_PORT,
+def register(
+    webhook_url: str, organization: str | None, folder: Path | None, host: str, port: int
 ) -> None:
-    """Register your GitHub App in a browser, with one click, and keep its secrets."""
+    """Serve the page that registers the App, and keep what GitHub answers. `host`: a loopback
+    address; `folder`: None is the data directory."""
     try:
         settings = load_local_settings(os.environ)
         kept = AppFolder(

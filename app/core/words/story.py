@@ -7,7 +7,7 @@ ends up on a terminal.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, assert_never
 
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.deaths import workers_lost
@@ -169,6 +169,10 @@ class _Story:
             yield f"Failed at {at} ({agent.failure.cause}): {quoted(agent.failure.reason)}"
         if self._report.brake is not None:
             yield held_words(self._report.brake)
+        if self._report.held_up is not None:
+            told, again = self._report.held_up, agent.retry_at
+            looks = f" It looks again at {_full(again)}." if again else ""
+            yield f"Held up at {self._clock(told.at)}: {quoted(told.why)}{looks}"
         if self._report.hold is not None:
             hold = self._report.hold
             yield f"Paused at {self._clock(hold.at)}: {quoted(hold.reason)}"
@@ -325,7 +329,7 @@ class _Story:
                 return f"not yet{tried}{why}{due}{url}"
 
     def next_steps(self) -> Iterator[str]:
-        steps = list(_next_steps(self._agent, self._effects))
+        steps = list(_next_steps(self._report, self._effects))
         if steps:
             yield "What to do"
         for step in steps:
@@ -366,12 +370,26 @@ def duration_words(duration: timedelta) -> str:
     return f"{seconds} s"
 
 
-def _next_steps(agent: Agent, effects: Mapping[EffectName, Effect]) -> Iterator[str]:
+def _next_steps(report: Report, effects: Mapping[EffectName, Effect]) -> Iterator[str]:
+    agent = report.agent
     if any(effect.state is EffectState.REFUSED for effect in effects.values()):
         yield "Mend what GitHub refuses (permissions of the App, a locked issue, protection)."
+    if agent.parent is not None:
+        yield f"Look at the agent that runs it: squadron explain '{agent.parent}'"
+        return
     issue, role = agent.id.issue, agent.id.role
     match agent.state:
-        case State.ESCALATED if agent.parent is None:
+        case State.QUEUED:
+            yield _while_queued(report)
+        case State.ACTIVE:
+            yield f"Nothing: it works. A comment on #{issue} stops it: /squadron stop {role}."
+        case State.STOPPING:
+            yield "Nothing: it ends as soon as nothing of it runs any more."
+        case State.COMPLETED:
+            yield "Nothing: it is done."
+        case State.CANCELLED:
+            yield f"Nothing. To begin anew, set the label on #{issue} again."
+        case State.ESCALATED:
             if agent.sha is not None:
                 yield (
                     f"Look at the work: git fetch origin {agent.branch} && git log --stat"
@@ -394,10 +412,35 @@ def _next_steps(agent: Agent, effects: Mapping[EffectName, Effect]) -> Iterator[
         case State.SLEEPING if agent.waits_for is Waits.REVIEW:
             if agent.pull_request is not None:
                 yield f"Review pull request #{agent.pull_request}."
+        case State.SLEEPING if agent.waits_for is Waits.ACCESS:
+            yield f"Let the App into {agent.repository} again: it goes on by itself then."
         case State.SLEEPING:
             yield f"Answer its question by a comment on #{issue}."
         case _:
-            pass
+            assert_never(agent.state)
+
+
+def _while_queued(report: Report) -> str:
+    agent, again = report.agent, "it goes on by itself then"
+    match agent.waits_for:
+        case Waits.ROOM:
+            return f"Free space on Squadron's disk: {again}."
+        case Waits.PROVIDER:
+            whose = agent.missing_provider or "the model's provider"
+            return f"See whether {whose} is away, or its key or account is bad: {again}."
+        case Waits.GIT:
+            return f"Nothing, unless GitHub stays away: {again}."
+        case Waits.BUDGET:
+            return f"Raise the budget, or wait until it renews: {again}."
+        case Waits.CAP:
+            return "Nothing: it begins when another one of its repository, or of its role, ends."
+        case _ if report.brake is not None:
+            return "Lift the brake: squadron resume, or /squadron resume where it was put on."
+        case _ if report.queue is not None:
+            place = report.queue.place
+            return f"Nothing: it is number {place} in the queue (see `squadron workers`)."
+        case _:
+            return "Nothing: it begins as soon as a worker takes it."
 
 
 def _state_words(agent: Agent) -> str:
