@@ -188,7 +188,9 @@ def _nearest(line: _Line, _: datetime) -> str:
     if use is None:
         return ""
     of = f"{_amount(use.info, use.observed)}/{_amount(use.info, use.maximum)}"
-    return f"{use.name.removeprefix('max_')[: _NEAREST_CHARACTERS - 1 - len(of)]} {of}"
+    name = Text(use.name.removeprefix("max_"))
+    name.truncate(_NEAREST_CHARACTERS - 1 - len(of), overflow="ellipsis")
+    return f"{name} {of}"
 
 
 def _amount(info: LimitInfo, amount: float) -> str:
@@ -309,7 +311,7 @@ class _Shown:
 
 
 def _name(line: _Line) -> str:
-    """Sub-agents stand below the agent that runs them, if the order has them there."""
+    """The id; a sub-agent's is indented."""
     name = clean(str(line.agent.id))
     return f"  {name}" if line.agent.parent is not None else name
 

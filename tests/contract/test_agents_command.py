@@ -98,6 +98,7 @@ def test_each_agent_is_one_line_of_80_columns_and_the_last_is_their_sum(
     assert {*found} == {str(agent) for agent in agents.values()}
     assert max(map(len, lines)) <= 80
     assert " tool_calls 5/5 " in found[str(agents["was stopped"])]
+    assert "… " in found[str(agents["asks"])]
     assert " active_duration 1m/2h " in found[str(agents["is under review"])]
     assert total == "12 agents: 8 need you, 4 queued, 5 ended"
     assert nobody_works == "No worker takes agents, and 1 in the queue: see squadron workers."
@@ -170,5 +171,12 @@ def test_an_id_that_is_too_long_stands_on_a_line_of_its_own(tmp_path: Path) -> N
         assert [line.startswith(" ") for line in state] == [own_line], columns
 
 
-def test_what_is_piped_holds_neither_colours_nor_links(agents: dict[str, AgentId]) -> None:
+def test_a_terminal_has_colours_and_links_and_a_pipe_has_none(
+    agents: dict[str, AgentId], monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "\x1b" not in squadron().stdout
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    told = squadron().stdout
+    assert ";https://github.com/octo/demo/issues/3\x1b" in told
+    assert "\x1b[31mESCALATED" in told
