@@ -25,6 +25,7 @@ from app.core.agents.counters import fold
 from app.core.limits import Limits
 from app.core.rules.plan import EscalationRules
 from app.core.text.redact import Redactor
+from app.core.words.glance import first_glance
 from app.ports import NewAgent, Repository, ToolCall, Work, Workspace
 from app.services.segment.gate import BreakerGate
 from app.testruns import SuiteRules
@@ -151,6 +152,7 @@ async def _gates(store: SqlStore) -> list[BreakerGate]:
                 agent,
                 fold(events),
                 len(events) + 1,
+                first_glance(agent),
                 store=store,
                 workspace=cast(Workspace, None),  # only test runs look at it
                 parse=parse,

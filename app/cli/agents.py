@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Self
 
 from rich.console import Console
 from rich.text import Text
@@ -14,26 +14,25 @@ from app.adapters.store.store import SqlStore
 from app.cli.ages import age_words
 from app.cli.commands.options import AgentsBy
 from app.cli.directories import settings_of
-from app.cli.registry import ReadAgent, answered, open_registry, opened, read_agent
+from app.cli.registry import answered, open_registry, opened
 from app.cli.terminal import clean, say
 from app.config.settings import git_url_of
-from app.core.agents.agent import Agent
 from app.core.agents.lifecycle import FINAL, State
-from app.core.breaker.verdict import figure
+from app.core.breaker.verdict import LimitUse, figure
 from app.core.limits import LimitInfo
 from app.core.money import usd
 from app.core.rules.brakes import Brake
-from app.core.words.glance import Glance, glance
-from app.core.words.matters import Matter, matters, taken_over
+from app.core.words.matters import Matter, matters
 from app.core.words.refusals import brake_words
 from app.core.words.story import quoted, refused_words
-from app.ports import DeadDelivery, Pass, StartRefused, Worker
-from app.services.queueing import places_in_queue
+from app.ports import DeadDelivery, FleetAgent, FleetFilter, Pass, StartRefused, Worker
+from app.services.fleet import whole_fleet
 from app.services.views import (
     REFUSED_SHOWN_FOR,
-    agent_json,
+    Json,
     brake_json,
     dead_delivery_json,
+    fleet_json,
     not_started_json,
     pass_json,
     refused_json,
@@ -59,54 +58,58 @@ STATE_COLOURS: Final[Mapping[State, str]] = {
 class _Line:
     """What is told of one agent."""
 
-    read: ReadAgent
-    seen: Glance
+    id: str
+    is_sub_agent: bool
+    is_in_line: bool
+    """Whether it waits for a worker."""
+    page: str
+    """Of its issue, below GitHub's address."""
+    state: State
+    state_words: str
+    created_at: datetime
+    updated_at: datetime
+    nearest: LimitUse | None
+    cost_nanousd: int
+    has_unpriced: bool
     matters: Sequence[Matter]
+    json: Json
 
-    @property
-    def agent(self) -> Agent:
-        """Whose line it is."""
-        return self.read.view.agent
+    @classmethod
+    def of(cls, listed: FleetAgent, now: datetime, *, as_json: bool) -> Self:
+        """Nothing of its task: a registry may have many agents."""
+        agent, seen = listed.agent, listed.seen
+        refused = refused_words(listed.effects)
+        over = listed.is_taken_over
+        shown = {**fleet_json(listed), "refused": refused_json(listed.effects)} if as_json else {}
+        return cls(
+            id=str(agent.id),
+            is_sub_agent=agent.parent is not None,
+            is_in_line=listed.queue is not None,
+            page=f"{agent.repository}/issues/{agent.id.issue}",
+            state=agent.state,
+            state_words=waits_words(agent),
+            created_at=agent.created_at,
+            updated_at=agent.updated_at,
+            nearest=seen.nearest,
+            cost_nanousd=seen.cost_nanousd,
+            has_unpriced=seen.has_unpriced,
+            matters=matters(agent, seen, refused, is_taken_over=over, now=now),
+            json=shown,
+        )
 
     @property
     def share(self) -> float:
         """How much is used of the limit that is nearest."""
-        nearest = self.seen.nearest
-        return 0.0 if nearest is None else nearest.observed / nearest.maximum
+        return 0.0 if self.nearest is None else self.nearest.observed / self.nearest.maximum
 
 
 _ORDERS: Final[Mapping[AgentsBy, Callable[[_Line], float]]] = {
-    AgentsBy.CREATED: lambda line: line.agent.created_at.timestamp(),
-    AgentsBy.CHANGED: lambda line: line.agent.updated_at.timestamp(),
+    AgentsBy.CREATED: lambda line: line.created_at.timestamp(),
+    AgentsBy.CHANGED: lambda line: line.updated_at.timestamp(),
     AgentsBy.LIMIT: lambda line: line.share,
-    AgentsBy.COST: lambda line: line.read.view.counters.cost_nanousd,
+    AgentsBy.COST: lambda line: line.cost_nanousd,
 }
 """What people look for comes last: it stands above the prompt."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which agents are listed."""
-
-    needs_me: bool = False
-    """Only those that wait for a person."""
-    states: frozenset[State] = frozenset()
-    """Empty: all of them."""
-    repository: str | None = None
-    role: str | None = None
-    since: datetime | None = None
-    """Only those that came to their state since then."""
-
-    def has(self, line: _Line) -> bool:
-        """Whether an agent is one of them. GitHub's names are the same in capitals."""
-        agent, here = line.agent, self.repository
-        return (
-            (bool(line.matters) or not self.needs_me)
-            and (agent.state in self.states or not self.states)
-            and (here is None or agent.repository.casefold() == here.casefold())
-            and (self.role is None or agent.id.role == self.role)
-            and (self.since is None or agent.updated_at >= self.since)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +117,7 @@ class _Registry:
     """All that the command shows."""
 
     lines: Sequence[_Line]
+    """In the order in which they are shown."""
     not_started: Sequence[StartRefused]
     dead_deliveries: Sequence[DeadDelivery]
     brakes: Sequence[Brake]
@@ -121,26 +125,23 @@ class _Registry:
     last_pass: Pass | None
 
 
-def show_registry(wanted: Wanted, by: AgentsBy, *, as_json: bool) -> None:
-    """The agents that are wanted, and what keeps others from being there."""
+def show_registry(wanted: FleetFilter, by: AgentsBy, *, as_json: bool) -> None:
+    """The agents that are wanted, and what keeps others from being there. If those are wanted that
+    may wait for a person, only those are shown that do."""
     now = SystemClock().now()
-    registry = answered(_read(opened(open_registry), now))
-    lines = sorted(filter(wanted.has, registry.lines), key=_ORDERS[by])
+    registry = answered(_read(opened(open_registry), wanted, by, now, as_json=as_json))
     if as_json:
-        say(json.dumps(_as_json(registry, lines), indent=2))
+        say(json.dumps(_as_json(registry), indent=2))
         return
     shown = _Shown(Console(highlight=False), now, git_url_of(settings_of().github_api_url))
-    shown.agents(lines, _MATTERS if wanted.needs_me else _USES)
-    if wanted == Wanted():
+    shown.agents(registry.lines, _MATTERS if wanted.may_need_person else _USES)
+    if wanted == FleetFilter():
         shown.the_rest(registry)
 
 
-def _as_json(registry: _Registry, lines: Sequence[_Line]) -> Mapping[str, object]:
+def _as_json(registry: _Registry) -> Mapping[str, object]:
     return {
-        "agents": [
-            {**agent_json(line.read.view), "refused": refused_json(line.read.effects)}
-            for line in lines
-        ],
+        "agents": [line.json for line in registry.lines],
         "not_started": [*map(not_started_json, registry.not_started)],
         "dead_deliveries": [*map(dead_delivery_json, registry.dead_deliveries)],
         "brakes": [*map(brake_json, registry.brakes)],
@@ -148,17 +149,15 @@ def _as_json(registry: _Registry, lines: Sequence[_Line]) -> Mapping[str, object
     }
 
 
-async def _read(store: SqlStore, now: datetime) -> _Registry:
-    queue, agents = await places_in_queue(store), await store.agents()
-    over = taken_over(agents)
-    lines = list[_Line]()
-    for agent in agents:
-        read = await read_agent(store, agent, queue.get(agent.id))
-        seen, refused = glance(read.view), refused_words(read.effects)
-        found = matters(agent, seen, refused, is_taken_over=str(agent.id) in over, now=now)
-        lines.append(_Line(read, seen, found))
+async def _read(
+    store: SqlStore, wanted: FleetFilter, by: AgentsBy, now: datetime, *, as_json: bool
+) -> _Registry:
+    found = [
+        _Line.of(listed, now, as_json=as_json) async for listed in whole_fleet(store, wanted, now)
+    ]
+    lines = [line for line in found if line.matters or not wanted.may_need_person]
     return _Registry(
-        lines,
+        sorted(lines, key=_ORDERS[by]),
         await store.refused_starts(now - REFUSED_SHOWN_FOR),
         await store.dead_deliveries(),
         await store.brakes(),
@@ -184,7 +183,7 @@ class _Column:
 
 
 def _nearest(line: _Line, _: datetime) -> str:
-    use = line.seen.nearest
+    use = line.nearest
     if use is None:
         return ""
     of = f"{_amount(use.info, use.observed)}/{_amount(use.info, use.maximum)}"
@@ -202,12 +201,13 @@ def _amount(info: LimitInfo, amount: float) -> str:
 
 
 def _cost(line: _Line, _: datetime) -> str:
-    cost = line.seen.cost_nanousd
-    return "unknown" if cost is None else f"${usd(cost):.2f}" if cost else ""
+    if line.has_unpriced:
+        return "unknown"
+    return f"${usd(line.cost_nanousd):.2f}" if line.cost_nanousd else ""
 
 
 def _age(line: _Line, now: datetime) -> str:
-    return age_words(now - line.agent.created_at)
+    return age_words(now - line.created_at)
 
 
 def _since(line: _Line, now: datetime) -> str:
@@ -223,7 +223,7 @@ def _action(line: _Line, _: datetime) -> str:
     return line.matters[0].action
 
 
-_STATE: Final = _Column("state", "18.18", lambda line, _: waits_words(line.agent))
+_STATE: Final = _Column("state", "18.18", lambda line, _: line.state_words)
 _USES: Final = (
     _Column("nearest limit", str(_NEAREST_CHARACTERS), _nearest),
     _Column("cost", ">7", _cost),
@@ -254,13 +254,13 @@ class _Shown:
             titles = " ".join(column.cell(column.title) for column in beside)
             self._line(Text(f"{'agent':<{width}} {titles}", "dim"))
         for line in lines:
-            name = Text(_name(line), f"link {self._page(line.agent)}")
+            name = Text(_name(line), f"link {self._github}/{line.page}")
             if len(name) > width:
                 self._console.print(name, soft_wrap=True)
                 name = Text("")
             name.pad_right(width - len(name))
             state, *others = (column.cell(column.text(line, self._now)) for column in beside)
-            coloured = Text(state, STATE_COLOURS[line.agent.state])
+            coloured = Text(state, STATE_COLOURS[line.state])
             self._line(Text(" ").join([name, coloured, *map(Text, others)]))
         self._line(Text(_sum(lines)))
 
@@ -270,7 +270,7 @@ class _Shown:
         self._some("Deliveries given up", [*map(self._dead, registry.dead_deliveries)])
         for brake in registry.brakes:
             self._line(Text(f"Nothing starts, and nobody works: {_said(brake_words(brake))}."))
-        waiting = sum(line.read.view.queue is not None for line in registry.lines)
+        waiting = sum(line.is_in_line for line in registry.lines)
         if waiting and not any(each.takes_agents for each in registry.workers):
             self._line(
                 Text(f"No worker takes agents, and {waiting} in the queue: see squadron workers.")
@@ -302,9 +302,6 @@ class _Shown:
         head = f"{dead.delivery.id}, {age_words(self._now - dead.at)} ago"
         return _said(head), _said(f"{what}: {dead.reason}")
 
-    def _page(self, agent: Agent) -> str:
-        return f"{self._github}/{agent.repository}/issues/{agent.id.issue}"
-
     def _line(self, text: Text) -> None:
         text.rstrip()
         self._console.print(text, no_wrap=True, overflow="ellipsis")
@@ -312,8 +309,8 @@ class _Shown:
 
 def _name(line: _Line) -> str:
     """The id; a sub-agent's is indented."""
-    name = clean(str(line.agent.id))
-    return f"  {name}" if line.agent.parent is not None else name
+    name = clean(line.id)
+    return f"  {name}" if line.is_sub_agent else name
 
 
 def _said(text: str) -> str:
@@ -322,7 +319,7 @@ def _said(text: str) -> str:
 
 
 def _sum(lines: Sequence[_Line]) -> str:
-    states = [line.agent.state for line in lines]
+    states = [line.state for line in lines]
     need = sum(bool(line.matters) for line in lines)
     counts = {
         "needs you" if need == 1 else "need you": need,
@@ -331,7 +328,7 @@ def _sum(lines: Sequence[_Line]) -> str:
         "ended": sum(state in FINAL for state in states),
     }
     told = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
-    spent = usd(sum(line.seen.cost_nanousd or 0 for line in lines))
+    spent = usd(sum(line.cost_nanousd for line in lines))
     agents = "1 agent" if len(lines) == 1 else f"{len(lines)} agents"
     return f"{agents}{told and ': '}{told}{f'; ${spent:.2f}' if spent else ''}"
 

@@ -98,20 +98,8 @@ async def agent_called(store: SqlStore, wanted: str) -> Agent | None:
     """The agent of that id; of an issue (`octo/demo#12`), or of a role on it, the newest that is
     nobody's sub-agent. GitHub's names are the same in capitals and small letters. Raises
     `ValueError` for what names neither."""
-    alike = wanted.casefold()
     if _ISSUE.fullmatch(wanted) is None:
-        exact = await store.agent(AgentId.parse(wanted))
-        if exact is not None:
-            return exact
-        every = await store.agents()
-        return next((each for each in every if str(each.id).casefold() == alike), None)
-    there = [  # the oldest first
-        agent
-        for agent in await store.agents()
-        if agent.parent is None and alike in (_issue_of(agent), agent.id.post.casefold())
-    ]
-    return there[-1] if there else None
-
-
-def _issue_of(agent: Agent) -> str:
-    return f"{agent.id.repository}#{agent.id.issue}".casefold()
+        return await store.agent(AgentId.parse(wanted)) or await store.agent_alike(wanted)
+    repository, _, place = wanted.partition("#")
+    issue, _, role = place.partition("/")
+    return await store.newest_agent(repository, int(issue), role)

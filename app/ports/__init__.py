@@ -27,6 +27,7 @@ from app.ports.alarms import Alarms
 from app.ports.artifacts import Artifact, ArtifactKind, Artifacts
 from app.ports.blame import Blame, PortFailed
 from app.ports.figures import Figures, RegistryFigures
+from app.ports.fleet import FleetAgent, FleetFilter
 from app.ports.github import (
     Annotation,
     CheckText,
@@ -157,6 +158,8 @@ __all__ = [
     "Entered",
     "Exclusive",
     "Figures",
+    "FleetAgent",
+    "FleetFilter",
     "FreeMiB",
     "Funding",
     "Gate",

@@ -9,6 +9,7 @@ from typing import Protocol
 from app.core.agents.agent import Agent, AgentId, Assignment, Effect, EffectName
 from app.core.agents.events import AgentEvent, FilesMoved, HandedOver, Kept, Passed, Waits, Warned
 from app.core.agents.lifecycle import State
+from app.core.agents.queueing import QueuePlace
 from app.core.agents.transition import Transition
 from app.core.agents.work import Work
 from app.core.budgets.ledger import Insufficient
@@ -20,8 +21,10 @@ from app.core.rules.brakes import Brake, Place
 from app.core.rules.caps import Caps, Full
 from app.core.rules.outages import Outage, ProviderFailure
 from app.core.steering.asks import Trigger
+from app.core.words.glance import NotedGlance
 from app.ports.blame import Blame, PortFailed
 from app.ports.figures import RegistryFigures
+from app.ports.fleet import FleetAgent, FleetFilter
 from app.ports.github import Repository
 from app.ports.ledger import Funding
 from app.ports.passes import Pass
@@ -489,9 +492,10 @@ class Store(Protocol):
         """
         ...
 
-    async def move(self, change: Transition) -> Agent | None:
+    async def move(self, change: Transition, seen: NotedGlance | None = None) -> Agent | None:
         """Compare and set on (state, segment, attempt) of `change.before`; write the row, append
-        the events and enqueue the work with it. None if the row has moved on: nothing changed.
+        the events, enqueue the work, and note what lists show, all with it. None if the row has
+        moved on: nothing changed.
         """
         ...
 
@@ -531,6 +535,37 @@ class Store(Protocol):
 
     async def note_handed_over(self, agent: Agent, told: HandedOver) -> None:
         """Append that the agent has a pull request, and remember its number."""
+        ...
+
+    async def fleet(
+        self, wanted: FleetFilter, *, after: AgentId | None, most: int
+    ) -> Sequence[FleetAgent]:
+        """Agents that fit, as lists show them, oldest first: at most so many, from behind `after`
+        on. Sub-agents are among them. None, if there is no agent `after`."""
+        ...
+
+    async def newest_agent(self, repository: str, issue: int, role: str) -> Agent | None:
+        """The newest agent of an issue that is nobody's sub-agent; `role`: empty for any. Names are
+        the same in capitals and small letters."""
+        ...
+
+    async def agent_alike(self, name: str) -> Agent | None:
+        """The agent whose id is this one, but for capitals; the oldest of several."""
+        ...
+
+    async def places_in_queue(self) -> Mapping[AgentId, QueuePlace]:
+        """Where those stand that wait for a worker, in the order in which they are run: by rank,
+        and of the same rank first come, first served. Who waits for something else, as for a
+        model's provider, and who is run by a parent, is ahead of nobody."""
+        ...
+
+    async def note_glance(self, agent: AgentId, seen: NotedGlance) -> None:
+        """Keep what lists show of an agent; what was taken of more of its log stays."""
+        ...
+
+    async def behind_glances(self, most: int) -> Sequence[Agent]:
+        """Agents that are not at work, with events of which no glance was taken: those that were
+        moved last first."""
         ...
 
     async def effects(self, agent: AgentId) -> Mapping[EffectName, Effect]: ...

@@ -8,8 +8,8 @@ from typing import Final
 from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.counters import Counters, seconds
 from app.core.agents.events import Decided, Known, Noticed, Passed, Raised, Warned
-from app.core.agents.evidence import Evidence
 from app.core.agents.lifecycle import State
+from app.core.agents.queueing import QueuePlace
 from app.core.agents.signs import sign_words
 from app.core.agents.stops import Failure, Hold, Trip
 from app.core.breaker.verdict import LimitUse, amount_words, usage
@@ -21,8 +21,9 @@ from app.core.limits import CATALOGUE, Limits
 from app.core.money import usd
 from app.core.rules.brakes import Brake
 from app.core.text.unicode import read_json
+from app.core.words.glance import Glance, WorkSeen, glance
 from app.core.words.report import Report
-from app.ports import DeadDelivery, HeardCommands, Pass, StartRefused, Worker
+from app.ports import DeadDelivery, FleetAgent, HeardCommands, Pass, StartRefused, Worker
 
 REFUSED_SHOWN_FOR: Final = timedelta(days=30)
 """How long it is told that a start was not made."""
@@ -33,9 +34,13 @@ MONEY: Final = frozenset(name for name, info in CATALOGUE.items() if info.is_mon
 Json = dict[str, object]
 
 
-def agent_json(report: Report) -> Json:
-    """AGENT."""
-    agent = report.agent
+def report_json(report: Report) -> Json:
+    """AGENT, of whose log more is known than lists show."""
+    return agent_json(report.agent, glance(report), report.queue, report.links.call)
+
+
+def agent_json(agent: Agent, seen: Glance, queue: QueuePlace | None, call_url: str) -> Json:
+    """AGENT. `call_url`: of the comment that called people last; empty: it is not there yet."""
     return {
         "id": str(agent.id),
         "repository": agent.repository,
@@ -45,31 +50,32 @@ def agent_json(report: Report) -> Json:
         "waits_for": agent.waits_for.value if agent.waits_for else None,
         "retry_at": instant(agent.retry_at) if agent.retry_at else None,
         "segment": agent.segment,
-        "limits": _limits_json(report.uses),
+        "limits": _limits_json(seen.uses),
         "trip": trip_json(agent.trip) if agent.trip else None,
         "failure": failure_json(agent.failure) if agent.failure else None,
-        "resume_url": _resume_url(report),
+        "resume_url": call_url or None if agent.state is State.PAUSED else None,
         "pull_request": agent.pull_request,
         "branch": agent.branch,
         "sha": agent.sha,
-        "evidence": evidence_json(report.evidence) if report.evidence else None,
-        "tokens": report.counters.tokens,
-        "cost_usd": cost_usd(report.counters),
-        "cost_estimated": report.counters.estimated_calls > 0,
+        "evidence": None if seen.work is None else work_json(seen.work),
+        "tokens": seen.tokens,
+        "cost_usd": None if seen.has_unpriced else usd(seen.cost_nanousd),
+        "cost_estimated": seen.is_cost_estimated,
         "started_by": agent.started_by,
         "predecessor": agent.predecessor,
         "parent": agent.parent,
-        "queue": asdict(report.queue) if report.queue else None,
+        "queue": asdict(queue) if queue else None,
         "worker": agent.worker,
         "created_at": instant(agent.created_at),
         "updated_at": instant(agent.updated_at),
     }
 
 
-def _resume_url(report: Report) -> str | None:
-    """Of a paused agent: the comment that says how it goes on, once GitHub has that."""
-    is_paused = report.agent.state is State.PAUSED
-    return report.links.call or None if is_paused else None
+def fleet_json(listed: FleetAgent) -> Json:
+    """AGENT, as lists show it."""
+    call = listed.effects.get(EffectName.CALL)
+    url = "" if call is None else call.url or ""
+    return agent_json(listed.agent, listed.seen, listed.queue, url)
 
 
 _VERIFIED: Final[Mapping[Known, bool | None]] = {
@@ -79,13 +85,13 @@ _VERIFIED: Final[Mapping[Known, bool | None]] = {
 }
 
 
-def evidence_json(saw: Evidence) -> Json:
+def work_json(saw: WorkSeen) -> Json:
     """What Squadron saw of an agent's work."""
     diff = saw.diff
     return {
         "tests_run": saw.tests_run.value,
         "tests_passed": saw.tests_passed.value,
-        "verified": None if saw.verified is None else _VERIFIED[saw.verified.sound],
+        "verified": None if saw.verified is None else _VERIFIED[saw.verified],
         "files": None if diff is None else diff.files,
         "insertions": None if diff is None else diff.added,
         "deletions": None if diff is None else diff.deleted,
@@ -318,7 +324,7 @@ def explanation_json(
     that a look has led to, `stays` says why nothing moves the agent, by the rule that says so,
     `holding` is its money of budgets."""
     return {
-        "agent": agent_json(report),
+        "agent": report_json(report),
         "budget": None if holding is None else holding_json(holding),
         "events": [{"seq": seq, **event} for seq, event in enumerate(events, 1)],
         "warnings": [

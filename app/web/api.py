@@ -4,31 +4,33 @@ import math
 from datetime import datetime
 from typing import Annotated, Final
 
-from fastapi import APIRouter, Depends, HTTPException, Request, Security
+from fastapi import APIRouter, Depends, HTTPException, Query, Request, Security
 from fastapi.security import HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from app.bootstrap import Service
 from app.core.agents.agent import Agent, AgentId
-from app.core.agents.queueing import QueuePlace
+from app.core.agents.lifecycle import State
 from app.core.breaker.raises import BadAmount, Grant, NotGranted
 from app.core.budgets.rates import Refused
 from app.core.commands.grammar import limit_named
 from app.core.words.report import report
-from app.ports import GitHubFailed
+from app.ports import FleetFilter, GitHubFailed
 from app.services.commands.raise_limits import NotPaused, Wish
 from app.services.effects.on_github import seen_on_github
-from app.services.queueing import place_in_queue, places_in_queue
+from app.services.fleet import MOST_ON_A_PAGE, fleet_page
+from app.services.queueing import place_in_queue
 from app.services.views import (
     REFUSED_SHOWN_FOR,
     Json,
-    agent_json,
     amount,
     brake_json,
     budgets_json,
     dead_delivery_json,
+    fleet_json,
     not_started_json,
     pass_json,
+    report_json,
     worker_json,
 )
 
@@ -52,6 +54,30 @@ class Resume(BaseModel):
     )
 
 
+class FleetPage(BaseModel):
+    """Which agents are listed, and how many of them at once; nothing of it is needed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    repository: str | None = Field(default=None, description="Only of this repository.")
+    role: str | None = Field(default=None, description="Only of this role.")
+    state: list[State] = Field(default=[], description="Only of this state; may be repeated.")
+    since: AwareDatetime | None = Field(
+        default=None, description="Only those that were moved since then."
+    )
+    limit: int = Field(
+        default=100, ge=1, le=MOST_ON_A_PAGE, description="So many; 100 if not said."
+    )
+    after: str | None = Field(
+        default=None, description="The id of the last agent of the page before."
+    )
+
+    @property
+    def wanted(self) -> FleetFilter:
+        """Which agents."""
+        return FleetFilter(self.repository, self.role, frozenset(self.state), self.since)
+
+
 def _agent_id(agent_id: str) -> AgentId:
     try:
         return AgentId.parse(agent_id)
@@ -72,13 +98,11 @@ def router(service: Service) -> APIRouter:
         responses={401: {"description": "No bearer token, or a wrong one"}},
     )
 
-    async def seen(agent: Agent, queue: QueuePlace | None) -> Json:
-        log, effects = await service.store.log(agent.id), await service.store.effects(agent.id)
-        view = report(agent, log, service.clock.now(), queue)
-        return agent_json(seen_on_github(view, effects))
-
     async def view(agent: Agent) -> Json:
-        return await seen(agent, await place_in_queue(service.store, agent))
+        log, effects = await service.store.log(agent.id), await service.store.effects(agent.id)
+        queue = await place_in_queue(service.store, agent)
+        view = report(agent, log, service.clock.now(), queue)
+        return report_json(seen_on_github(view, effects))
 
     async def known(agent_id: AgentId) -> Agent:
         agent = await service.store.agent(agent_id)
@@ -87,17 +111,19 @@ def router(service: Service) -> APIRouter:
         return agent
 
     @api.get("/agents")
-    async def agents() -> Json:
-        """The registry, oldest first; under `not_started` what was asked for and not made, and
+    async def agents(asked: Annotated[FleetPage, Query()]) -> Json:
+        """The registry, oldest first, a page at a time: with the `id` under `next` as `after` comes
+        the next page, and null is the end. Under `not_started` what was asked for and not made, and
         under `dead_deliveries` webhooks that could not be handled and were given up in these seven
         days, both the newest first; under `brakes` what keeps agents from working now; under
         `last_pass` what the last look at GitHub has cost."""
-        since = service.clock.now() - REFUSED_SHOWN_FOR
-        queue = await places_in_queue(service.store)
+        now = service.clock.now()
+        since = now - REFUSED_SHOWN_FOR
+        after = None if asked.after is None else (await known(_agent_id(asked.after))).id
+        page = await fleet_page(service.store, asked.wanted, after, asked.limit, now)
         return {
-            "agents": [
-                await seen(agent, queue.get(agent.id)) for agent in await service.store.agents()
-            ],
+            "agents": [*map(fleet_json, page)],
+            "next": str(page[-1].agent.id) if len(page) == asked.limit else None,
             "not_started": [*map(not_started_json, await service.store.refused_starts(since))],
             "dead_deliveries": [*map(dead_delivery_json, await service.store.dead_deliveries())],
             "brakes": [*map(brake_json, await service.store.brakes())],

@@ -1,7 +1,7 @@
 """The HTTP interface, as the service describes it to those who have its token."""
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +30,9 @@ def operations() -> Iterator[str]:
             yield ""
             yield from operation["description"].splitlines()
             yield ""
+            if asked := [each for each in operation.get("parameters", ()) if each["in"] == "query"]:
+                yield from _query(asked)
+                yield ""
             if "requestBody" in operation:
                 yield from _body(operation["requestBody"], described["components"]["schemas"])
                 yield ""
@@ -41,6 +44,14 @@ def operations() -> Iterator[str]:
 
 def _meaning(said: str) -> str:
     return _WORDS.get(said, said)
+
+
+def _query(parameters: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    rows = (
+        (f"`{each['name']}`", _kind(each["schema"]), each.get("description", ""))
+        for each in parameters
+    )
+    yield from table(("in the query", "kind", "meaning"), rows)
 
 
 def _body(body: Mapping[str, Any], schemas: Mapping[str, Any]) -> Iterator[str]:

@@ -9,8 +9,8 @@ from app.core.agents.agent import Agent
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.limits import Limits
-from app.core.words.glance import Glance
-from app.core.words.matters import LONG_IN_QUEUE, Matter, MatterKind, matters, taken_over
+from app.core.words.glance import first_glance
+from app.core.words.matters import LONG_IN_QUEUE, Matter, MatterKind, matters
 from tests.core.strategies import START, agent
 
 WHY = "It says why."
@@ -24,7 +24,7 @@ def found(
     is_taken_over: bool = False,
 ) -> tuple[Matter, ...]:
     """What waits for a person so long after the agent's last move."""
-    seen, now = Glance(uses=(), cost_nanousd=0, why=why), row.updated_at + after
+    seen, now = replace(first_glance(row), why=why), row.updated_at + after
     return matters(row, seen, refused, is_taken_over=is_taken_over, now=now)
 
 
@@ -91,8 +91,6 @@ def test_a_sub_agent_and_who_was_taken_over_need_nobody() -> None:
     stopped = agent(State.ESCALATED)
     assert found(replace(stopped, parent="octo/demo#12/bug-fix/1"), "403: no.") == ()
     assert found(stopped, "403: no.", is_taken_over=True) == ()
-    later = replace(stopped, id=replace(stopped.id, attempt=2), predecessor=str(stopped.id))
-    assert taken_over([stopped, later]) == {str(stopped.id)}
 
 
 def test_the_deadline_is_the_end_of_the_wait_or_the_next_look() -> None:

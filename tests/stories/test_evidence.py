@@ -9,7 +9,7 @@ from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.words.report import report
 from app.scripted.script import Answer
-from app.services.views import agent_json
+from app.services.views import report_json
 from tests.stories.happening import AGAIN, AT_REVIEW, COMPLETED, FIXES, pull
 from tests.support.people import REPOSITORY, Task, repository
 from tests.support.steps import commits, completes, runs, writes
@@ -80,7 +80,7 @@ def test_what_was_seen_stands_above_what_the_agent_says(what: str) -> None:
         )
         agent = squad.agent(task)
         seen_of_it = report(agent, squad.log(agent.id), squad.clock.now())
-        shown = agent_json(seen_of_it)["evidence"]
+        shown = report_json(seen_of_it)["evidence"]
         assert isinstance(shown, dict)
         assert (shown["tests_run"], shown["tests_passed"]) == (tests_run, tests_passed)
 

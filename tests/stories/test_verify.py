@@ -11,7 +11,7 @@ from app.core.agents.events import Known, SentBack, Verified, VerifyBegun
 from app.core.agents.lifecycle import State
 from app.core.words.report import report
 from app.scripted.script import Answer
-from app.services.views import agent_json
+from app.services.views import report_json
 from tests.stories.happening import AT_REVIEW, CANCELLED, FIXES, PAUSED, pull
 from tests.support.people import REPOSITORY, Task, repository
 from tests.support.steps import commits, completes, writes
@@ -53,7 +53,7 @@ def conclusion(squad: Story, task: Task) -> str:
 
 def shown(squad: Story, task: Task) -> Any:
     agent = squad.agent(task)
-    return agent_json(report(agent, squad.log(agent.id), squad.clock.now()))["evidence"]
+    return report_json(report(agent, squad.log(agent.id), squad.clock.now()))["evidence"]
 
 
 def test_sound_work_is_handed_over_under_a_green_check() -> None:

@@ -24,6 +24,7 @@ from app.core.breaker.verdict import Answer, Verdict
 from app.core.limits import Limits
 from app.core.money import Price
 from app.core.text.redact import Redactor
+from app.core.words.glance import first_glance
 from app.ports import CheckoutOrder, ModelRequest, ModelUsage, ToolCall, ToolResult, Workspace
 from app.services.segment.gate import BreakerGate
 from tests.contract.git_remote import REPOSITORY, serving, workspaces
@@ -63,6 +64,7 @@ class Hook:
             self.agent,
             fold(log),
             len(log) + 1,
+            first_glance(self.agent),
             store=self._world.store,
             workspace=self._workspace,
             parse=parse,

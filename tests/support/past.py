@@ -31,6 +31,7 @@ from app.core.agents.transition import transition
 from app.core.breaker.verdict import decide
 from app.core.limits import Limits
 from app.ports import Artifact, ArtifactKind, HeardCommands, Look, Whereabouts, Work
+from app.services.moves.glances import catch_up
 from tests.contract.store_support import NOON, a_new_agent
 from tests.support.moves import Changes, begin, move
 
@@ -90,6 +91,7 @@ class Past:
             counters = fold([ended], counters)
             events.append(ended)
         await self._ends(agent, len(log), events, now, pull_request)
+        await catch_up(self._store, now)
         return agent.id
 
     async def begun(self, worker: str) -> AgentId:
@@ -110,6 +112,7 @@ class Past:
                 assert await self._store.append(agent_id, 0, seq, [Held(at=now, hold=step.hold)])
             agent = await self._store.move(transition(agent, step, None, now))
             assert agent is not None
+        await catch_up(self._store, now)
         return agent_id
 
     async def waits(self) -> AgentId:

@@ -25,10 +25,14 @@ from app.core.agents.agent import Agent, AgentId
 from app.core.agents.events import AgentEvent, Waits
 from app.core.agents.lifecycle import State
 from app.core.rules.brakes import Brake, Place
+from app.core.words.glance import glance
+from app.core.words.report import report
 from app.githubbox.box import Box
 from app.githubbox.git import NOTHING
+from app.ports import FleetFilter
 from app.scripted.model import scripted_model
 from app.scripted.script import ComputedStep, Script, Step
+from app.services.fleet import MOST_ON_A_PAGE
 from app.web.webhook import WebhookEndpoint
 from tests.support.github import BOT, is_call
 from tests.support.people import PEOPLE, People, Task
@@ -521,7 +525,8 @@ class Story(People):
 
     def check_end(self) -> None:
         """Besides: no work was given up, no delivery is dead, and no needs-human issue was opened
-        before the check and the comment that it speaks of (docs/design.md, promise 4)."""
+        before the check and the comment that it speaks of (docs/design.md, promise 4); and lists
+        show what is."""
         self.check()
         assert not self.engine.failed(), f"work that failed for good: {self.engine.failed()}"
         dead = self.run(self.service.store.dead_deliveries())
@@ -533,6 +538,17 @@ class Story(People):
                 before = names[: names.index("issue")]
                 missing = {"check", "comment"} - {*before}
                 assert not missing, f"{agent.id}: the needs-human issue came before {missing}"
+        self._check_lists()
+
+    def _check_lists(self) -> None:
+        """What lists show of whoever is not at work is what its log says."""
+        store, now = self.service.store, self.clock.now()
+        listed = self.run(store.fleet(FleetFilter(), after=None, most=MOST_ON_A_PAGE))
+        for each in listed:
+            if each.agent.state is not State.ACTIVE:
+                log = self.run(store.log(each.agent.id))
+                told = glance(report(each.agent, log, now))
+                assert each.seen.at(now) == told, f"lists show something else of {each.agent.id}"
 
 
 @contextmanager

@@ -15,10 +15,12 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 from app.core.agents.agent import Agent, AgentId, Assignment, Effect, Task
 from app.core.agents.events import AgentEvent
 from app.core.agents.stops import Cause, StopReason
-from app.core.limits import LimitName
+from app.core.breaker.verdict import LimitUse
+from app.core.limits import CATALOGUE, LimitName, Limits
 from app.core.rules.trust import Sender
 from app.core.steering.asks import Trigger
 from app.core.text.unicode import writable
+from app.core.words.glance import Glance
 from app.ports import HeardCommands, Look, Order, Repository, WaitingStart
 
 _EVENTS: Final[Mapping[str, TypeAdapter[AgentEvent]]] = {
@@ -30,6 +32,7 @@ _CAUSES: Final = frozenset(cause.value for cause in Cause)
 _STOP: Final = TypeAdapter[StopReason](StopReason)
 _AGENT: Final = TypeAdapter(Agent)
 _EFFECT: Final = TypeAdapter(Effect)
+_GLANCE: Final = TypeAdapter(Glance)
 _NUMBERS: Final = TypeAdapter(tuple[int, ...])
 _INSTANTS: Final = TypeAdapter(tuple[datetime, ...])
 _SENDER: Final = TypeAdapter(Sender)
@@ -137,6 +140,26 @@ def decode_effect(row: sa.RowMapping) -> Effect:
             "detail": _DETAIL.validate_json(row["detail"]),
         }
     )
+
+
+def encode_glance(seen: Glance) -> str:
+    """What lists show of an agent, as JSON; of each limit its name, what is used, and what may
+    be."""
+    uses = {use.name.value: (use.observed, use.maximum) for use in seen.uses}
+    rest = _GLANCE.dump_python(seen, mode="json", exclude={"uses"})
+    return to_json(writable({**rest, "uses": uses})).decode()
+
+
+def decode_glance(text: str, limits: Limits) -> Glance:
+    """What lists show of an agent with these limits. A limit is left out that this version does not
+    know: another version may have written it."""
+    fields = from_json(text)
+    uses = [
+        LimitUse(limits.info(LimitName(name)), observed, maximum)
+        for name, (observed, maximum) in fields["uses"].items()
+        if name in CATALOGUE
+    ]
+    return _GLANCE.validate_python({**fields, "uses": uses})
 
 
 def encode_task(task: Task | None) -> str:

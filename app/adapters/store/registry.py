@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from app.adapters.store import log, ranks, refused
+from app.adapters.store import glances, log, ranks, refused
 from app.adapters.store.codec import (
     decode_agent,
     encode_assignment,
@@ -23,6 +23,7 @@ from app.core.agents.lifecycle import State
 from app.core.agents.stops import Failure, StopReason, Trip
 from app.core.agents.transition import Transition
 from app.core.rules.caps import Caps, Full
+from app.core.words.glance import NotedGlance
 from app.ports import NewAgent, Publish, RunSegment, StoreUnavailable, Work
 
 Enqueue = Callable[[sa.Connection, Work], None]
@@ -141,8 +142,14 @@ def _predecessor(connection: sa.Connection, post: str) -> sa.Row[str, str, str] 
     ).one_or_none()
 
 
-def move(connection: sa.Connection, enqueue: Enqueue, change: Transition) -> Agent | None:
-    """Write the row, append and enqueue; None if the row is not as the mover saw it."""
+def move(
+    connection: sa.Connection,
+    enqueue: Enqueue,
+    change: Transition,
+    seen: NotedGlance | None = None,
+) -> Agent | None:
+    """Write the row, append, enqueue, and note what lists show; None if the row is not as the mover
+    saw it."""
     before, after = change.before, change.after
     told = {
         "summary": (before.summary, after.summary),
@@ -174,6 +181,8 @@ def move(connection: sa.Connection, enqueue: Enqueue, change: Transition) -> Age
         log.add(connection, before.id, before.segment, change.events)
         for work in change.follow:
             enqueue(connection, replace(work, rank=rank) if isinstance(work, RunSegment) else work)
+        if seen is not None:
+            glances.note(connection, before.id, seen)
     return written
 
 

@@ -19,6 +19,8 @@ from app.adapters.store import (
     cut_off,
     effects,
     figures,
+    fleet,
+    glances,
     heard,
     inbox,
     ledger,
@@ -29,6 +31,7 @@ from app.adapters.store import (
     packing,
     passes,
     places,
+    ranks,
     redelivery,
     refused,
     registry,
@@ -45,6 +48,7 @@ from app.adapters.store.writer import GroupWriter
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName
 from app.core.agents.events import AgentEvent, FilesMoved, HandedOver, Kept, Passed, Waits, Warned
 from app.core.agents.lifecycle import State
+from app.core.agents.queueing import QueuePlace
 from app.core.agents.transition import Transition
 from app.core.budgets.ledger import Book, Insufficient
 from app.core.github.comment_kinds import CommentKind
@@ -54,12 +58,15 @@ from app.core.history.agent_history import History
 from app.core.rules.brakes import Brake, Place
 from app.core.rules.caps import Caps, Full
 from app.core.rules.outages import Outage, ProviderFailure
+from app.core.words.glance import NotedGlance
 from app.ports import (
     Artifact,
     ArtifactKind,
     Configuration,
     DeadDelivery,
     Delivery,
+    FleetAgent,
+    FleetFilter,
     Funding,
     HeardCommands,
     Look,
@@ -453,11 +460,11 @@ class SqlStore:
             log.append, log.Append.of(agent, segment, first_seq, events)
         )
 
-    async def move(self, change: Transition) -> Agent | None:
+    async def move(self, change: Transition, seen: NotedGlance | None = None) -> Agent | None:
         """Compare and set on (state, segment, attempt) of `change.before`; None if the row has
         moved on."""
         return await self._writer.run(
-            lambda connection: registry.move(connection, self._enqueue, change)
+            lambda connection: registry.move(connection, self._enqueue, change, seen)
         )
 
     async def begin(self, change: Transition, caps: Caps) -> Agent | Full | None:
@@ -522,6 +529,37 @@ class SqlStore:
         await self._writer.run(
             lambda connection: registry.note_handed_over(connection, agent, told)
         )
+
+    async def fleet(
+        self, wanted: FleetFilter, *, after: AgentId | None, most: int
+    ) -> Sequence[FleetAgent]:
+        """A page of the agents that fit, as lists show them."""
+        return await read(
+            self._engine, lambda connection: fleet.page(connection, wanted, after, most)
+        )
+
+    async def newest_agent(self, repository: str, issue: int, role: str) -> Agent | None:
+        """The newest agent of an issue, or of a role on it."""
+        return await read(
+            self._engine,
+            lambda connection: fleet.newest_called(connection, repository, issue, role),
+        )
+
+    async def agent_alike(self, name: str) -> Agent | None:
+        """The agent whose id is this one, but for capitals."""
+        return await read(self._engine, lambda connection: fleet.alike(connection, name))
+
+    async def places_in_queue(self) -> Mapping[AgentId, QueuePlace]:
+        """Where those stand that wait for a worker, the first of them first."""
+        return await read(self._engine, ranks.places)
+
+    async def note_glance(self, agent: AgentId, seen: NotedGlance) -> None:
+        """Keep what lists show of an agent."""
+        await self._writer.run(lambda connection: glances.note(connection, agent, seen))
+
+    async def behind_glances(self, most: int) -> Sequence[Agent]:
+        """Agents of whose log lists do not show all."""
+        return await read(self._engine, lambda connection: glances.behind(connection, most))
 
     async def effects(self, agent: AgentId) -> Mapping[EffectName, Effect]:
         """All effects of an agent, in the order of an escalation."""

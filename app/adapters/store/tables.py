@@ -109,6 +109,7 @@ class AgentRow(SQLModel, table=True):
         sa.Index("sq_agents_post", "post", "attempt", unique=True),
         sa.Index("sq_agents_issue", "repository", "issue"),
         sa.Index("sq_agents_repository_id", "repository_id"),
+        sa.Index("sq_agents_created", "created_at", "id"),
         sa.Index("sq_agents_state", "state"),
         sa.Index("sq_agents_rank", "state", "repository", "rank"),
         sa.Index("sq_agents_parent", "parent"),
@@ -190,6 +191,19 @@ class PackedLogRow(SQLModel, table=True):
     """How many events it holds."""
     body: bytes = Field(sa_type=sa.LargeBinary)
     """Their JSON (`codec.encode_log`)."""
+
+
+class GlanceRow(SQLModel, table=True):
+    """What lists show of an agent's log. A missing one, or one that is behind the log, is made
+    again from the log: to delete rows loses nothing."""
+
+    __tablename__ = "sq_glances"
+
+    agent_id: str = Field(primary_key=True, sa_type=sa.Text, foreign_key="sq_agents.id")
+    seq: int
+    """Of the last event that it was taken of."""
+    body: str = Field(sa_type=FreeText)
+    """JSON."""
 
 
 class EffectRow(SQLModel, table=True):
@@ -614,6 +628,7 @@ DELIVERIES = _table(DeliveryRow)
 AGENTS = _table(AgentRow)
 EVENTS = _table(EventRow)
 PACKED_LOGS = _table(PackedLogRow)
+GLANCES = _table(GlanceRow)
 EFFECTS = _table(EffectRow)
 HOLDINGS = _table(HoldingRow)
 ACCOUNTS = _table(AccountRow)

@@ -48,14 +48,15 @@ def agents(
     """The registry, one line for each agent: its state, the limit that is nearest, its cost and
     its age. Without a filter, what keeps others from being there follows."""
     from app.adapters.clock import SystemClock
-    from app.cli.agents import Wanted, show_registry
+    from app.cli.agents import show_registry
+    from app.ports import FleetFilter
 
     try:
         moved = None if since is None else instant_of(since, SystemClock().now())
     except ValueError:
         message = f"{since!r} is no instant: write 30m, 2h, 3d, or a date as 2026-11-29"
         raise typer.BadParameter(message, param_hint="--since") from None
-    wanted = Wanted(needs_me, frozenset(state or ()), repo, role, moved)
+    wanted = FleetFilter(repo, role, frozenset(state or ()), moved, may_need_person=needs_me)
     show_registry(wanted, sort, as_json=as_json)
 
 

@@ -29,7 +29,6 @@ from app.core.breaker.verdict import LimitUse, figure
 from app.core.rules.plan import RuntimeName
 from app.core.words.glance import glance
 from app.core.words.report import Report, report
-from app.services.queueing import places_in_queue
 from app.services.views import waits_words
 
 MOST_SECONDS: Final = 300.0
@@ -103,7 +102,7 @@ async def _played(running: Stage, console: Console, as_json: bool, *, stays: boo
 
 async def _reports(store: SqlStore) -> dict[int, Report]:
     now = SystemClock().now()
-    agents, queue = await store.agents(repository=REPOSITORY), await places_in_queue(store)
+    agents, queue = await store.agents(repository=REPOSITORY), await store.places_in_queue()
     return {
         agent.id.issue: report(agent, await store.log(agent.id), now, queue.get(agent.id))
         for agent in agents

@@ -17,7 +17,7 @@ from app.core.agents.stops import Layer
 from app.core.limits import LimitName
 from app.core.words.report import Report
 from app.scripted.demo import BLOCKED, BUG, HOPELESS, NEVER, SLEEPER, THINKER
-from app.services.views import Json, agent_json
+from app.services.views import Json, report_json
 
 REPO: Final = f"/repos/{REPOSITORY}"
 
@@ -50,7 +50,7 @@ class Seen:
             ],
             "escalation_issues": [issue["html_url"] for issue in self.escalations],
         }
-        return {**agent_json(self.report), "urls": urls}
+        return {**report_json(self.report), "urls": urls}
 
 
 @dataclass(frozen=True, slots=True)

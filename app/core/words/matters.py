@@ -1,6 +1,6 @@
 """What waits for a person, and what that person can do about it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -59,11 +59,6 @@ def matters(
     if agent.parent is not None or is_taken_over:
         return ()
     return tuple(filter(None, (_of_state(agent, seen, now), _refusal(agent, refused))))
-
-
-def taken_over(agents: Iterable[Agent]) -> frozenset[str]:
-    """Agents whose work a later one has taken over, by id."""
-    return frozenset(agent.predecessor for agent in agents if agent.predecessor is not None)
 
 
 def _of_state(agent: Agent, seen: Glance, now: datetime) -> Matter | None:

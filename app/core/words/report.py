@@ -179,17 +179,10 @@ def report(
     kept = [event for event in log if isinstance(event, Kept)]
     slept = [event for event in log if isinstance(event, Slept)]
     created = [event for event in log if isinstance(event, Created)]
-    stop = agent.trip or counters.hold  # an ask that was refused is in no counter
-    uses = tuple(
-        replace(use, observed=stop.observed)
-        if stop is not None and stop.observed is not None and use.name == stop.limit
-        else use
-        for use in usage(counters, agent.assignment.limits, at)
-    )
     return Report(
         agent=agent,
         counters=counters,
-        uses=uses,
+        uses=uses_of(agent, counters, at),
         kept=kept[-1] if kept else None,
         slept=slept[-1] if slept and agent.state is State.SLEEPING else None,
         test_runs=tuple(_test_runs(log)),
@@ -211,6 +204,18 @@ def report(
         held_up=_held_up(log) if agent.waits_for in _HELD_UP else None,
         is_being_verified=agent.state is State.ACTIVE and _is_being_verified(log),
         files_moved=_with_a_loss(log),
+    )
+
+
+def uses_of(agent: Agent, counters: Counters, at: datetime) -> tuple[LimitUse, ...]:
+    """The use of every limit that is switched on, as of `at`. Of the limit that stops the agent it
+    is what it asked for: an ask that was refused is in no counter."""
+    stop = agent.trip or counters.hold
+    return tuple(
+        replace(use, observed=stop.observed)
+        if stop is not None and stop.observed is not None and use.name == stop.limit
+        else use
+        for use in usage(counters, agent.assignment.limits, at)
     )
 
 

@@ -59,6 +59,7 @@ from app.services.effects.review import posted_review
 from app.services.effects.triage import write_proposals
 from app.services.effects.waiting_label import write_waiting_label
 from app.services.failures import failure_of
+from app.services.moves.glances import note_glance
 from app.services.moves.kept_work import keep_work, keep_work_or_branch
 from app.services.queueing import place_in_queue
 from app.services.world import World, page_of, repository_of
@@ -195,6 +196,7 @@ class Publisher:
         if again.is_pushed:
             await self._again(agent, now, now, "pushed")  # of this the other effects tell
             await self._world.store.note_kept(agent, taken_out(again, now))
+            await note_glance(self._world.store, agent, now)
         elif again.problem:
             raise _not_pushed(again.problem, is_away=again.is_away)
         return as_written(replace(effect, attempts=attempts_of(effect)))

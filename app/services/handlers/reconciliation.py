@@ -37,9 +37,9 @@ from app.services.money.funding import Money
 from app.services.moves.brakes import LIFTED, Braking
 from app.services.moves.capping import Capping
 from app.services.moves.funds import Funds
+from app.services.moves.glances import catch_up
 from app.services.moves.providers import Providers
 from app.services.moves.room import Room
-from app.services.queueing import places_in_queue
 from app.services.reconciling.doubles import IN_FLIGHT
 from app.services.reconciling.housekeeping import SESSIONS_KEPT_FOR
 from app.services.reconciling.needs_human import NeedsHumanTurns
@@ -191,6 +191,7 @@ class Reconciliation:
         await self._guard.attempt("needs-human issues", partial(self._decided, repairs, purse))
         await self._guard.attempt("effects", partial(self._publications.look, repairs, purse))
         await self._guard.attempt("queue", self._tell_queue)
+        await self._guard.attempt("lists", self._glances)
         for repair in repairs.done:
             log.info("repaired", extra={"repair": repair})
 
@@ -200,13 +201,18 @@ class Reconciliation:
 
     async def _tell_queue(self) -> None:
         """Those that wait for a worker say where they stand, when that has changed."""
-        queue = await places_in_queue(self._world.store)
+        queue = await self._world.store.places_in_queue()
         for agent_id, stands in list(queue.items())[:MOST_TOLD_OF_THE_QUEUE]:
             agent = await self._world.store.agent(agent_id)
             if agent is None or self._world.clock.now() - agent.updated_at < IN_FLIGHT:
                 continue
             told = Publish.in_queue(agent_id, f"{agent.segment}:{stands.place}")
             await self._world.engine.enqueue(told)
+
+    async def _glances(self) -> None:
+        """A process that died after a move has not told lists of it."""
+        if done := await catch_up(self._world.store, self._world.clock.now()):
+            log.info("lists were behind", extra={"agents": done})
 
     async def _capped(self, repairs: Repairs) -> None:
         """A worker that died had let nobody on, and the caps may be others since a start."""

@@ -5,6 +5,7 @@ forgotten when the process dies in between. Nobody else changes the state of an 
 """
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -19,6 +20,7 @@ from app.core.agents.work import KeptWork, Publish
 from app.core.rules.caps import Caps, Full
 from app.services.money.funding import Money
 from app.services.moves import agent_log
+from app.services.moves.glances import taken
 from app.services.moves.kept_work import keep_work, keep_work_or_branch
 from app.services.world import World, clock_lead, page_of
 
@@ -71,11 +73,13 @@ class Moves:
         if kept is None and keeps_work(agent, step):
             keep = keep_work_or_branch if isinstance(step, Escalate) else keep_work
             kept = await keep(self._world, agent)
-        change = await self._change(agent, step, kept)
+        store, now = self._world.store, self._world.clock.now()
+        history = await store.log(agent.id)
+        change = self._change(agent, step, kept, history)
         if rule:
-            told = decided(rule, step, self._world.clock.now())
-            change = replace(change, events=(*change.events, told))
-        moved = await self._world.store.move(change)
+            change = replace(change, events=(*change.events, decided(rule, step, now)))
+        seen = await taken(change.after, (*history, *change.events), now)
+        moved = await store.move(change, seen)
         _log_move(change, moved)
         if moved is None:
             return None
@@ -102,7 +106,7 @@ class Moves:
             if agent is None or not is_due or agent.segment != segment:
                 return None
             step = Begin(self._world.worker, clock_lead(self._world.clock))
-            change = await self._change(agent, step, None)
+            change = self._change(agent, step, None, await self._world.store.log(agent_id))
             begun = await self._world.store.begin(change, caps)
             if isinstance(begun, Full):
                 return begun
@@ -111,10 +115,12 @@ class Moves:
                 return begun
         return None
 
-    async def _change(self, agent: Agent, step: Step, kept: KeptWork | None) -> Transition:
+    def _change(
+        self, agent: Agent, step: Step, kept: KeptWork | None, history: Sequence[AgentEvent]
+    ) -> Transition:
         """The step, and that the clock was set, if it was."""
         change = transition(agent, step, kept, self._world.clock.now())
-        if told := await self._clock_set(agent):
+        if told := self._clock_set(agent, history):
             change = replace(change, events=(told, *change.events))
         return change
 
@@ -141,11 +147,11 @@ class Moves:
             await self._world.store.note_head(agent.id, None, kept.sha)
             await self._world.engine.enqueue(Publish(agent.id, f"kept:{kept.sha}"))
 
-    async def _clock_set(self, agent: Agent) -> ClockSet | None:
+    def _clock_set(self, agent: Agent, history: Sequence[AgentEvent]) -> ClockSet | None:
         """That the clock was set since the last event of a segment that runs here."""
         if agent.worker != self._world.worker:
             return None
-        counters, clock = fold(await self._world.store.log(agent.id)), self._world.clock
+        counters, clock = fold(history), self._world.clock
         return clock_set(counters, clock_lead(clock), clock.now())
 
     async def _account(self, agent: Agent, events: tuple[AgentEvent, ...]) -> None:

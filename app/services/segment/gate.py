@@ -43,7 +43,9 @@ from app.core.money import PriceOf
 from app.core.rules.outages import ProviderFailure, provider_of
 from app.core.rules.plan import RoleKind
 from app.core.text.redact import Redactor
+from app.core.words.glance import Glance, NotedGlance, counted_on, glance
 from app.core.words.prompts import CONTINUE_TASK
+from app.core.words.report import report
 from app.ports import (
     Clock,
     ModelRequest,
@@ -119,6 +121,7 @@ class BreakerGate:
         agent: Agent,
         counters: Counters,
         next_seq: int,
+        seen: Glance,
         *,
         store: Store,
         workspace: Workspace,
@@ -128,9 +131,11 @@ class BreakerGate:
         clock: Clock,
         page: str,
     ) -> None:
-        """`page`: the repository's in a browser."""
+        """`seen`: what lists show of it; `page`: the repository's in a browser."""
         self._agent = agent
         self._counters = counters
+        self._seen = seen
+        self._seen_seq = 0
         self._next_seq = next_seq
         self._directory: Path | None = None
         self._store = store
@@ -168,6 +173,7 @@ class BreakerGate:
             agent,
             fold(history),
             len(history) + 1,
+            glance(report(agent, history, world.clock.now())),
             store=world.store,
             workspace=world.workspace,
             parse=world.parse,
@@ -397,11 +403,22 @@ class BreakerGate:
         return await self._ask(SentBack(at=self._clock.now()))
 
     async def look(self) -> None:
-        """See whether the segment is still the present one, if it does not ask for anything."""
+        """See whether the segment is still the present one, if it does not ask for anything, and
+        tell lists what it has used."""
         try:
             await self.record_or_drop([])
+            await self._tell_lists()
         except StoreUnavailable as error:  # whoever asks for something then is denied it
             log.warning("not looked: %s", error, extra={"agent": str(self._agent.id)})
+
+    async def _tell_lists(self) -> None:
+        """If anything has happened since they were told last."""
+        seq = self._next_seq - 1
+        if self.superseded.is_set() or seq == self._seen_seq:
+            return
+        seen = counted_on(self._seen, self._agent, self._counters, self._clock.now())
+        self._seen_seq = seq
+        await self._store.note_glance(self._agent.id, NotedGlance(seen, seq))
 
     async def record(self, events: Sequence[AgentEvent]) -> None:
         """Append facts that need no judgement. Raises `Superseded`."""

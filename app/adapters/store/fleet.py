@@ -1,0 +1,136 @@
+"""Pages of the fleet: each is read by its key, with what lists show, and no log."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.adapters.store import ranks
+from app.adapters.store.codec import decode_agent, decode_effect, decode_glance
+from app.adapters.store.tables import AGENTS, EFFECTS, GLANCES
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
+from app.core.agents.events import Waits
+from app.core.agents.lifecycle import State
+from app.core.words.glance import Glance, first_glance
+from app.ports import FleetAgent, FleetFilter
+
+
+def page(
+    connection: sa.Connection, wanted: FleetFilter, after: AgentId | None, most: int
+) -> Sequence[FleetAgent]:
+    """Agents that fit, oldest first, from behind `after` on."""
+    asked = (
+        sa.select(AGENTS, GLANCES.c.body.label("glance"), _IS_TAKEN_OVER.label("is_taken_over"))
+        .outerjoin(GLANCES, GLANCES.c.agent_id == AGENTS.c.id)
+        .where(*_conditions(wanted))
+        .order_by(*_KEY)
+        .limit(most)
+    )
+    if after is not None:
+        created_at = connection.scalar(_CREATED_AT.where(AGENTS.c.id == str(after)))
+        asked = asked.where(sa.tuple_(*_KEY) > (created_at, str(after)))
+    rows = connection.execute(asked).mappings().all()
+    agents = [decode_agent(row) for row in rows]
+    effects = _effects(connection, [row["id"] for row in rows])
+    in_line = any(agent.state is State.QUEUED for agent in agents)
+    queue = ranks.places(connection) if in_line else {}
+    return [
+        FleetAgent(
+            agent,
+            _glance(agent, row["glance"]),
+            effects.get(row["id"], {}),
+            queue.get(agent.id),
+            bool(row["is_taken_over"]),
+        )
+        for agent, row in zip(agents, rows, strict=True)
+    ]
+
+
+def newest_called(
+    connection: sa.Connection, repository: str, issue: int, role: str
+) -> Agent | None:
+    """The newest agent of an issue that is nobody's sub-agent; `role`: empty for any. Names are the
+    same in capitals and small letters."""
+    id_begins = f"{repository}#{issue}/".lower()  # with its name of then, if it has moved since
+    is_there = sa.and_(_is_alike(AGENTS.c.repository, repository), AGENTS.c.issue == issue)
+    was_there = sa.func.lower(AGENTS.c.id).startswith(id_begins, autoescape=True)
+    asked = sa.select(AGENTS).where(sa.or_(is_there, was_there), AGENTS.c.parent.is_(None))
+    if role:
+        asked = asked.where(_is_alike(AGENTS.c.role, role))
+    return _first(connection, asked.order_by(*(column.desc() for column in _KEY)))
+
+
+def alike(connection: sa.Connection, name: str) -> Agent | None:
+    """The agent whose id is this one, but for capitals; the oldest of several."""
+    asked = sa.select(AGENTS).where(_is_alike(AGENTS.c.id, name)).order_by(*_KEY)
+    return _first(connection, asked)
+
+
+def _first(connection: sa.Connection, asked: sa.Select[Any]) -> Agent | None:
+    row = connection.execute(asked.limit(1)).mappings().one_or_none()
+    return None if row is None else decode_agent(row)
+
+
+def _conditions(wanted: FleetFilter) -> Sequence[sa.ColumnElement[bool]]:
+    found = list[sa.ColumnElement[bool]]()
+    if wanted.repository is not None:
+        found.append(_is_alike(AGENTS.c.repository, wanted.repository))
+    if wanted.role is not None:
+        found.append(AGENTS.c.role == wanted.role)
+    if wanted.states:
+        found.append(_is_in(wanted.states))
+    if wanted.since is not None:
+        found.append(AGENTS.c.updated_at >= wanted.since)
+    if wanted.may_need_person:
+        found += [AGENTS.c.parent.is_(None), ~_IS_TAKEN_OVER, _MAY_NEED_PERSON]
+    return found
+
+
+def _is_alike(column: sa.ColumnElement[str], name: str) -> sa.ColumnElement[bool]:
+    """GitHub's names are ASCII, of which both databases know the small letters."""
+    return sa.func.lower(column) == name.lower()
+
+
+def _is_in(states: frozenset[State]) -> sa.ColumnElement[bool]:
+    return AGENTS.c.state.in_([state.value for state in states])
+
+
+def _waits(*reasons: Waits) -> sa.ColumnElement[bool]:
+    return AGENTS.c.waits_for.in_([reason.value for reason in reasons])
+
+
+def _effects(
+    connection: sa.Connection, agents: Sequence[str]
+) -> Mapping[str, Mapping[EffectName, Effect]]:
+    """Of each agent that has any of those that lists tell of."""
+    is_told = sa.or_(
+        EFFECTS.c.state == EffectState.REFUSED.value, EFFECTS.c.name == EffectName.CALL.value
+    )
+    asked = sa.select(EFFECTS).where(EFFECTS.c.agent_id.in_(agents), is_told)
+    found = dict[str, dict[EffectName, Effect]]()
+    for row in connection.execute(asked).mappings():
+        effect = decode_effect(row)
+        found.setdefault(row["agent_id"], {})[effect.name] = effect
+    return found
+
+
+def _glance(agent: Agent, kept: str | None) -> Glance:
+    return first_glance(agent) if kept is None else decode_glance(kept, agent.assignment.limits)
+
+
+_KEY = (AGENTS.c.created_at, AGENTS.c.id)
+_CREATED_AT = sa.select(AGENTS.c.created_at)
+_LATER = AGENTS.alias("later")
+_IS_TAKEN_OVER = sa.exists().where(
+    _LATER.c.post == AGENTS.c.post,
+    _LATER.c.attempt > AGENTS.c.attempt,
+    _LATER.c.parent.is_(None),
+)
+_IS_REFUSED = sa.exists().where(
+    EFFECTS.c.agent_id == AGENTS.c.id, EFFECTS.c.state == EffectState.REFUSED.value
+)
+_MAY_NEED_PERSON = sa.or_(
+    _is_in(frozenset({State.QUEUED, State.PAUSED, State.ESCALATED})),
+    sa.and_(_is_in(frozenset({State.SLEEPING})), _waits(Waits.ANSWER, Waits.ACCESS)),
+    _IS_REFUSED,
+)

@@ -1,0 +1,38 @@
+"""The fleet: all agents of this installation, as lists show them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.core.agents.agent import Agent, Effect, EffectName
+from app.core.agents.lifecycle import State
+from app.core.agents.queueing import QueuePlace
+from app.core.words.glance import Glance
+
+
+@dataclass(frozen=True, slots=True)
+class FleetFilter:
+    """Which agents are listed. What is not set leaves none out."""
+
+    repository: str | None = None
+    """GitHub's names are the same in capitals and small letters."""
+    role: str | None = None
+    states: frozenset[State] = frozenset()
+    since: datetime | None = None
+    """Only those that were moved since then."""
+    may_need_person: bool = False
+    """Only those that may wait for a person: `matters` says if they do."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetAgent:
+    """One agent of a list."""
+
+    agent: Agent
+    seen: Glance
+    effects: Mapping[EffectName, Effect]
+    """Those that lists tell of: what GitHub refuses, and the comment that called people last."""
+    queue: QueuePlace | None
+    """Where it stands, if it waits for a worker."""
+    is_taken_over: bool
+    """Whether a later agent of its post goes on with its work."""

@@ -1,0 +1,31 @@
+"""The fleet, page by page."""
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from app.core.agents.agent import AgentId
+from app.ports import FleetAgent, FleetFilter, Store
+
+MOST_ON_A_PAGE: Final = 500
+"""Agents that one question to the database is about."""
+
+
+async def fleet_page(
+    store: Store, wanted: FleetFilter, after: AgentId | None, most: int, now: datetime
+) -> Sequence[FleetAgent]:
+    """Agents that fit, as of now, oldest first: at most so many, from behind `after` on."""
+    page = await store.fleet(wanted, after=after, most=most)
+    return [replace(listed, seen=listed.seen.at(now)) for listed in page]
+
+
+async def whole_fleet(
+    store: Store, wanted: FleetFilter, now: datetime
+) -> AsyncIterator[FleetAgent]:
+    """All that fit, as of now, oldest first."""
+    after: AgentId | None = None
+    while page := await fleet_page(store, wanted, after, MOST_ON_A_PAGE, now):
+        for listed in page:
+            yield listed
+        after = page[-1].agent.id
