@@ -553,10 +553,12 @@ class Store(Protocol):
         """The agent whose id is this one, but for capitals; the oldest of several."""
         ...
 
-    async def places_in_queue(self) -> Mapping[AgentId, QueuePlace]:
-        """Where those stand that wait for a worker, in the order in which they are run: by rank,
-        and of the same rank first come, first served. Who waits for something else, as for a
-        model's provider, and who is run by a parent, is ahead of nobody."""
+    async def places_in_queue(
+        self, of: Collection[AgentId] | None = None
+    ) -> Mapping[AgentId, QueuePlace]:
+        """Where those stand that wait for a worker, or these of them, in the order in which they
+        are run: by rank, and of the same rank first come, first served. Who waits for something
+        else, as for a model's provider, and who is run by a parent, is ahead of nobody."""
         ...
 
     async def note_glance(self, agent: AgentId, seen: NotedGlance) -> None:

@@ -10,4 +10,4 @@ async def place_in_queue(store: Store, agent: Agent) -> QueuePlace | None:
     """None: it does not wait for a worker."""
     if agent.state is not State.QUEUED:
         return None
-    return (await store.places_in_queue()).get(agent.id)
+    return (await store.places_in_queue([agent.id])).get(agent.id)

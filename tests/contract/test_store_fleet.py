@@ -204,6 +204,9 @@ async def test_places_in_the_queue_by_rank_and_of_one_rank_first_come_first_serv
         mine[1].id: QueuePlace(3, 1),
         mine[2].id: QueuePlace(4, 2),
     }
+    assert await world.store.places_in_queue([mine[2].id, held.id]) == {
+        mine[2].id: QueuePlace(4, 2)
+    }
     assert [*places] == [mine[0].id, other.id, mine[1].id, mine[2].id], "the first is first"
     found = {each.agent.id: each.queue for each in await page(world)}
     assert {agent: place for agent, place in found.items() if place is not None} == places

@@ -1,12 +1,12 @@
 """Pages of the fleet: each is read by its key, with what lists show, and no log."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import sqlalchemy as sa
 
 from app.adapters.store import ranks
 from app.adapters.store.codec import decode_agent, decode_effect, decode_glance
+from app.adapters.store.names import is_alike
 from app.adapters.store.tables import AGENTS, EFFECTS, GLANCES
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
 from app.core.agents.events import Waits
@@ -32,8 +32,8 @@ def page(
     rows = connection.execute(asked).mappings().all()
     agents = [decode_agent(row) for row in rows]
     effects = _effects(connection, [row["id"] for row in rows])
-    in_line = any(agent.state is State.QUEUED for agent in agents)
-    queue = ranks.places(connection) if in_line else {}
+    queued = [agent.id for agent in agents if agent.state is State.QUEUED]
+    queue = ranks.places(connection, queued) if queued else {}
     return [
         FleetAgent(
             agent,
@@ -46,35 +46,10 @@ def page(
     ]
 
 
-def newest_called(
-    connection: sa.Connection, repository: str, issue: int, role: str
-) -> Agent | None:
-    """The newest agent of an issue that is nobody's sub-agent; `role`: empty for any. Names are the
-    same in capitals and small letters."""
-    id_begins = f"{repository}#{issue}/".lower()  # with its name of then, if it has moved since
-    is_there = sa.and_(_is_alike(AGENTS.c.repository, repository), AGENTS.c.issue == issue)
-    was_there = sa.func.lower(AGENTS.c.id).startswith(id_begins, autoescape=True)
-    asked = sa.select(AGENTS).where(sa.or_(is_there, was_there), AGENTS.c.parent.is_(None))
-    if role:
-        asked = asked.where(_is_alike(AGENTS.c.role, role))
-    return _first(connection, asked.order_by(*(column.desc() for column in _KEY)))
-
-
-def alike(connection: sa.Connection, name: str) -> Agent | None:
-    """The agent whose id is this one, but for capitals; the oldest of several."""
-    asked = sa.select(AGENTS).where(_is_alike(AGENTS.c.id, name)).order_by(*_KEY)
-    return _first(connection, asked)
-
-
-def _first(connection: sa.Connection, asked: sa.Select[Any]) -> Agent | None:
-    row = connection.execute(asked.limit(1)).mappings().one_or_none()
-    return None if row is None else decode_agent(row)
-
-
 def _conditions(wanted: FleetFilter) -> Sequence[sa.ColumnElement[bool]]:
     found = list[sa.ColumnElement[bool]]()
     if wanted.repository is not None:
-        found.append(_is_alike(AGENTS.c.repository, wanted.repository))
+        found.append(is_alike(AGENTS.c.repository, wanted.repository))
     if wanted.role is not None:
         found.append(AGENTS.c.role == wanted.role)
     if wanted.states:
@@ -84,11 +59,6 @@ def _conditions(wanted: FleetFilter) -> Sequence[sa.ColumnElement[bool]]:
     if wanted.may_need_person:
         found += [AGENTS.c.parent.is_(None), ~_IS_TAKEN_OVER, _MAY_NEED_PERSON]
     return found
-
-
-def _is_alike(column: sa.ColumnElement[str], name: str) -> sa.ColumnElement[bool]:
-    """GitHub's names are ASCII, of which both databases know the small letters."""
-    return sa.func.lower(column) == name.lower()
 
 
 def _is_in(states: frozenset[State]) -> sa.ColumnElement[bool]:

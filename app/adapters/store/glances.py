@@ -21,9 +21,7 @@ def note(connection: sa.Connection, agent: AgentId, now: NotedGlance) -> None:
 def behind(connection: sa.Connection, most: int) -> Sequence[Agent]:
     """Agents whose log has events of which no glance was taken, those that were moved last first.
     Who is at work is left out: its segment takes them as it goes on."""
-    has_more = sa.exists().where(
-        EVENTS.c.agent_id == AGENTS.c.id, EVENTS.c.seq > sa.func.coalesce(GLANCES.c.seq, 0)
-    )
+    has_more = sa.exists().where(EVENTS.c.agent_id == AGENTS.c.id, EVENTS.c.seq > GLANCES.c.seq)
     wanted = (
         sa.select(AGENTS)
         .outerjoin(GLANCES, GLANCES.c.agent_id == AGENTS.c.id)

@@ -5,7 +5,7 @@ each other's agents: both may give the same rank. That puts one agent of a repos
 other instead of behind it, and no more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import sqlalchemy as sa
 
@@ -32,17 +32,23 @@ def of_the_next(connection: sa.Connection, repository: str) -> int:
     return next_rank(row.at_work, row.of_repository)
 
 
-def places(connection: sa.Connection) -> Mapping[AgentId, QueuePlace]:
-    """Where those stand that wait for a worker, in the order in which they are run: by rank, and of
-    the same rank first come, first served. Sub-agents are run by their parents, and who is held
-    back, or waits for something else, as for a model's provider, is ahead of nobody: none of these
-    has a rank."""
+def places(
+    connection: sa.Connection, of: Collection[AgentId] | None = None
+) -> Mapping[AgentId, QueuePlace]:
+    """Where those stand that wait for a worker, or these of them, in the order in which they are
+    run: by rank, and of the same rank first come, first served. Sub-agents are run by their
+    parents, and who is held back, or waits for something else, as for a model's provider, is ahead
+    of nobody: none of these has a rank."""
     order = (AGENTS.c.rank, AGENTS.c.updated_at, AGENTS.c.id)
     of_all = sa.func.row_number().over(order_by=order)
     of_repository = sa.func.row_number().over(partition_by=AGENTS.c.repository, order_by=order)
-    rows = connection.execute(
+    line = (
         sa.select(AGENTS.c.id, of_all.label("place"), of_repository.label("of_repository"))
         .where(AGENTS.c.state == State.QUEUED.value, AGENTS.c.parent.is_(None), AGENTS.c.rank > 0)
-        .order_by("place")
+        .subquery()
     )
+    asked = sa.select(line).order_by(line.c.place)
+    if of is not None:
+        asked = asked.where(line.c.id.in_([*map(str, of)]))
+    rows = connection.execute(asked)
     return {AgentId.parse(row.id): QueuePlace(row.place, row.of_repository - 1) for row in rows}

@@ -27,6 +27,7 @@ from app.adapters.store import (
     listed,
     log,
     looks,
+    names,
     outages,
     packing,
     passes,
@@ -542,16 +543,18 @@ class SqlStore:
         """The newest agent of an issue, or of a role on it."""
         return await read(
             self._engine,
-            lambda connection: fleet.newest_called(connection, repository, issue, role),
+            lambda connection: names.newest(connection, repository, issue, role),
         )
 
     async def agent_alike(self, name: str) -> Agent | None:
         """The agent whose id is this one, but for capitals."""
-        return await read(self._engine, lambda connection: fleet.alike(connection, name))
+        return await read(self._engine, lambda connection: names.alike(connection, name))
 
-    async def places_in_queue(self) -> Mapping[AgentId, QueuePlace]:
+    async def places_in_queue(
+        self, of: Collection[AgentId] | None = None
+    ) -> Mapping[AgentId, QueuePlace]:
         """Where those stand that wait for a worker, the first of them first."""
-        return await read(self._engine, ranks.places)
+        return await read(self._engine, lambda connection: ranks.places(connection, of))
 
     async def note_glance(self, agent: AgentId, seen: NotedGlance) -> None:
         """Keep what lists show of an agent."""
