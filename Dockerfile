@@ -46,7 +46,8 @@ RUN apt-get update \
  && install --directory --owner=squadron --group=squadron --mode=0700 /data
 COPY --from=build /opt/squadron /opt/squadron
 COPY --from=build /opt/bin /usr/local/bin
-ENV PATH=/opt/squadron/bin:$PATH PYTHONUNBUFFERED=1 SQUADRON_DATA_DIR=/data
+# Pages for whoever is at this machine would listen where no browser is.
+ENV PATH=/opt/squadron/bin:$PATH PYTHONUNBUFFERED=1 SQUADRON_DATA_DIR=/data SQUADRON_PAGES=off
 USER squadron
 WORKDIR /home/squadron
 VOLUME /data

@@ -66,6 +66,7 @@ def service(database: str | None = None) -> Iterator[Server]:
             "SQUADRON_GITHUB_APP_ID": "1",
             "SQUADRON_GITHUB_PRIVATE_KEY_FILE": str(key),
             "SQUADRON_WEBHOOK_SECRET": SECRET.decode(),
+            "SQUADRON_PAGES": "off",
             "SQUADRON_GITHUB_API_URL": "http://127.0.0.1:9",
             "SQUADRON_DATA_DIR": str(data),
             "SQUADRON_DATABASE_URL": address,

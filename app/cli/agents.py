@@ -11,7 +11,6 @@ from rich.text import Text
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.store import SqlStore
-from app.cli.ages import age_words
 from app.cli.commands.options import AgentsBy
 from app.cli.directories import settings_of
 from app.cli.registry import answered, open_registry, opened
@@ -22,6 +21,7 @@ from app.core.breaker.verdict import LimitUse, figure
 from app.core.limits import LimitInfo
 from app.core.money import usd
 from app.core.rules.brakes import Brake
+from app.core.words.ages import age_words
 from app.core.words.matters import Matter, matters
 from app.core.words.refusals import brake_words
 from app.core.words.story import quoted, refused_words

@@ -1,4 +1,4 @@
-"""Instants on a terminal, by how far they are away, and as people write them."""
+"""Instants as people write them on a command line."""
 
 import re
 from datetime import UTC, date, datetime, time, timedelta
@@ -11,18 +11,6 @@ _UNITS: Final = {
     "w": timedelta(weeks=1),
 }
 _AGO: Final = re.compile(rf"(\d{{1,6}})([{''.join(_UNITS)}])")
-
-
-def age_words(age: timedelta) -> str:
-    """`45s`, `12m`, `3h`, `5d`: at most four characters, for half a lifetime."""
-    seconds = max(int(age.total_seconds()), 0)
-    if seconds < 60:
-        return f"{seconds}s"
-    if seconds < 3600:
-        return f"{seconds // 60}m"
-    if seconds < 48 * 3600:
-        return f"{seconds // 3600}h"
-    return f"{seconds // 86400}d"
 
 
 def instant_of(text: str, now: datetime) -> datetime:

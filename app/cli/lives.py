@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import secrets
 import socket
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -10,6 +11,7 @@ from typing import Final
 
 import psycopg
 import sqlalchemy as sa
+from pydantic import SecretStr
 
 from app.adapters.anew import Comeback, end_children, start_anew
 from app.adapters.clock import SystemClock
@@ -21,11 +23,17 @@ from app.adapters.store.schema import WrongSchema
 from app.bootstrap import EXIT_GIVEN_UP, Adapters, CannotServe, DatabaseAway, Service, build
 from app.cli.failing import EXIT_CONFIGURATION, fail
 from app.cli.listening import CannotListen, address_of, taken
+from app.cli.terminal import say
 from app.config.operator import OperatorConfig, load_operator
-from app.config.settings import SettingsError, load_settings
+from app.config.settings import Pages, SettingsError, load_settings
 from app.core.text.redact import Redactor
 from app.ports import StoreUnavailable
+from app.web.pages.door import TOKEN
+from app.web.pages.site import LOOPBACK, LocalPages
 
+PAGES_ARE: Final = "Pages, for you at this machine: "
+"""Before their link, on a line of its own."""
+TOKEN_BYTES: Final = 16
 LOOK_SECONDS: Final = 1.0
 """Between two looks whether the database is back."""
 _AWAY: Final = (DatabaseAway, StoreUnavailable, sa.exc.DBAPIError, psycopg.OperationalError)
@@ -54,6 +62,9 @@ class Life:
         self._clock = SystemClock()
         self._comeback = Comeback.taken(os.environ)
         self.listeners: Sequence[socket.socket] = ()
+        self.page_listeners: Sequence[socket.socket] = ()
+        self.pages: LocalPages | None = None
+        """Where people at this machine open them."""
         self._failure: tuple[str, int] | None = None
         if self._comeback is not None:
             end_children()
@@ -72,6 +83,29 @@ class Life:
             self.listeners = taken(host, port)
         except CannotListen as error:
             fail(str(error))
+
+    def open_pages(self) -> None:
+        """Listen for people at this machine, and print their link, unless nobody is to look or the
+        port is somebody else's. Ends the command where settings are wrong."""
+        try:
+            settings = load_settings(os.environ)
+        except SettingsError as error:
+            fail(str(error))
+        if settings.pages is Pages.OFF:
+            return
+        try:
+            [listener] = taken(LOOPBACK, settings.pages_port)
+        except CannotListen:
+            log.warning(
+                "no pages: port %d of this machine is in use; SQUADRON_PAGES_PORT takes another",
+                settings.pages_port,
+            )
+            return
+        self.page_listeners = [listener]
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        self._redact.learn(lambda: [token])
+        say(f"{PAGES_ARE}{address_of(listener)}/?{TOKEN}={token}")
+        self.pages = LocalPages(listener.getsockname()[1], SecretStr(token))
 
     def built(self) -> Service:
         """The service of a first life. Ends the command where it cannot be."""

@@ -43,7 +43,7 @@ def serve_with(
     life = Life(adapters, runs_agents=runs_agents, migrates=migrates)
     sys.setswitchinterval(GIVE_WAY_SECONDS)
     keep_large_blocks_apart()
-    _run(life, host, port, Application)
+    _run(life, host, port, lambda service: Application(service, life.pages), has_pages=True)
 
 
 def work_with(adapters: Adapters, host: str, port: int, *, migrates: bool = True) -> None:
@@ -57,9 +57,13 @@ def _worker_application(service: Service) -> WorkerApplication:
     return WorkerApplication(service)
 
 
-def _run(life: Life, host: str, port: int, make: Callable[[Service], Works]) -> None:
+def _run(
+    life: Life, host: str, port: int, make: Callable[[Service], Works], *, has_pages: bool = False
+) -> None:
     """`make`: the application of the service, which works while that is served."""
     life.listen(host, port)
+    if has_pages:
+        life.open_pages()
 
     def failed(error: Exception) -> None:
         life.fails(error)
@@ -74,5 +78,5 @@ def _run(life: Life, host: str, port: int, make: Callable[[Service], Works]) -> 
     gc.collect()
     gc.freeze()  # what was imported stays: looking through it again and again holds deliveries up
     with suppress(KeyboardInterrupt):
-        server.run([*life.listeners])
+        server.run([*life.listeners, *life.page_listeners])
     life.end()

@@ -8,6 +8,7 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -20,6 +21,8 @@ from app.config.variables import (
     DEFAULT_API_URL,
     DEFAULT_DATA_DIR,
     DEFAULT_DATABASE_POOL,
+    DEFAULT_PAGES,
+    DEFAULT_PAGES_PORT,
     PREFIX,
     VARIABLES,
 )
@@ -35,6 +38,9 @@ SECRETS: Final = tuple(name for name, variable in VARIABLES.items() if variable.
 
 OF_S3: Final = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 """Secret variables that S3's library reads by itself."""
+
+MOST_PORT: Final = 65_535
+MOST_DIGITS: Final = 18
 
 UNNAMED: Final = "api"
 """Who is named when the token of `ADMIN_TOKEN` was shown."""
@@ -57,6 +63,14 @@ class SettingsError(Exception):
         super().__init__("\n".join(self.problems))
 
 
+class Pages(StrEnum):
+    """Who may look at pages in a browser."""
+
+    OFF = "off"
+    LOOPBACK = "loopback"
+    """Whoever is at this machine, and has the link that `serve` prints."""
+
+
 @dataclass(frozen=True, slots=True)
 class AdminToken:
     """Who may use `/api`."""
@@ -77,6 +91,9 @@ class Settings:
     """At most `MAX_ROTATING`; a delivery may be signed with any of them."""
     admin_tokens: tuple[AdminToken, ...] = ()
     """Empty: `/api` is off."""
+    pages: Pages = Pages.LOOPBACK
+    pages_port: int = DEFAULT_PAGES_PORT
+    """On 127.0.0.1; 0: any that is free."""
     github_api_url: str = DEFAULT_API_URL
     """Without a slash at the end, like every address here."""
     github_git_url: str = "https://github.com"
@@ -160,6 +177,8 @@ class _Reader:
             github_private_keys=self._private_keys(known.get("GITHUB_PRIVATE_KEY")),
             webhook_secrets=self._webhook_secrets(known.get("WEBHOOK_SECRET")),
             admin_tokens=self._admin_tokens(known["ADMIN_TOKEN"]) if "ADMIN_TOKEN" in known else (),
+            pages=self._pages(),
+            pages_port=self._pages_port(),
             github_api_url=api_url,
             github_git_url=self._url("GITHUB_GIT_URL") or git_url_of(api_url),
             data_dir=data_dir,
@@ -221,10 +240,10 @@ class _Reader:
         value = self._value("GITHUB_APP_ID")
         if value is None:
             return None
-        if not (value.isascii() and value.isdigit() and len(value) <= 18):
+        number = _number(value, 0, 10**MOST_DIGITS)
+        if number is None:
             self._wrong("GITHUB_APP_ID", "must be the App's numeric id")
-            return None
-        return int(value)
+        return number
 
     def _private_keys(self, value: SecretStr | None) -> tuple[SecretStr, ...]:
         if value is None:
@@ -276,10 +295,26 @@ class _Reader:
         value, least, most = self._value("DATABASE_POOL"), *DATABASE_POOLS
         if value is None:
             return DEFAULT_DATABASE_POOL
-        if value.isascii() and value.isdigit() and least <= int(value[:9]) <= most:
-            return int(value)
+        if (size := _number(value, least, most)) is not None:
+            return size
         self._wrong("DATABASE_POOL", f"must be a number of connections from {least} to {most}")
         return DEFAULT_DATABASE_POOL
+
+    def _pages(self) -> Pages:
+        value = self._value("PAGES") or DEFAULT_PAGES
+        if value in [*Pages]:
+            return Pages(value)
+        self._wrong("PAGES", f"must be {' or '.join(Pages)}")
+        return Pages(DEFAULT_PAGES)
+
+    def _pages_port(self) -> int:
+        value = self._value("PAGES_PORT")
+        if value is None:
+            return DEFAULT_PAGES_PORT
+        if (port := _number(value, 0, MOST_PORT)) is not None:
+            return port
+        self._wrong("PAGES_PORT", f"must be a port from 0 to {MOST_PORT}")
+        return DEFAULT_PAGES_PORT
 
     def _artifacts(self) -> str | None:
         value = self._value("ARTIFACTS")
@@ -303,6 +338,12 @@ class _Reader:
 
     def _wrong(self, name: str, message: str) -> None:
         self._problems.append(f"{PREFIX}{name} {message}")
+
+
+def _number(value: str, least: int, most: int) -> int | None:
+    """The number that this is; None: it is none, or not within its bounds."""
+    is_number = value.isascii() and value.isdigit() and len(value) <= MOST_DIGITS
+    return int(value) if is_number and least <= int(value) <= most else None
 
 
 def _pem_text(value: SecretStr) -> str:

@@ -16,6 +16,9 @@ DEFAULT_DATA_DIR: Final = ".squadron-data"
 DEFAULT_DATABASE_POOL: Final = 10
 """Connections."""
 
+DEFAULT_PAGES: Final = "loopback"
+DEFAULT_PAGES_PORT: Final = 8001
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variable:
@@ -86,6 +89,15 @@ VARIABLES: Final[Mapping[str, Variable]] = MappingProxyType(
         "ADMIN_TOKENS_FILE": Variable(
             meaning="a file of tokens of `/api` with names, `NAME TOKEN` a line: each has a rate of"
             " its own, and its name stands in the log of what it did",
+        ),
+        "PAGES": Variable(
+            meaning="`loopback` for pages that whoever is at this machine opens by the link that"
+            " `serve` prints, or `off`",
+            default=f"`{DEFAULT_PAGES}`",
+        ),
+        "PAGES_PORT": Variable(
+            meaning="the port of these pages on 127.0.0.1; 0 takes any that is free",
+            default=f"{DEFAULT_PAGES_PORT}",
         ),
         "GITHUB_API_URL": Variable(
             meaning="the address of GitHub's REST interface", default=f"`{DEFAULT_API_URL}`"

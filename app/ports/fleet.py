@@ -31,7 +31,8 @@ class FleetAgent:
     agent: Agent
     seen: Glance
     effects: Mapping[EffectName, Effect]
-    """Those that lists tell of: what GitHub refuses, and the comment that called people last."""
+    """Those that lists tell of: what GitHub refuses, and the comment and the issue that called
+    people."""
     queue: QueuePlace | None
     """Where it stands, if it waits for a worker."""
     is_taken_over: bool

@@ -523,6 +523,22 @@ class Store(Protocol):
         """Remember the verified head of the agent's branch."""
         ...
 
+    async def note_dismissed(self, agent: AgentId, at: datetime | None) -> None:
+        """Nobody is waited for about a stopped agent; None: somebody is, again."""
+        ...
+
+    async def dismiss(
+        self, repository_id: int, issue: int, at: datetime, *, stopped_before: datetime | None
+    ) -> None:
+        """Nobody is waited for about the agents of an issue that were stopped, before an instant or
+        at any time. Of those that are dismissed already nothing changes."""
+        ...
+
+    async def needs_human_issues(self, repository: str) -> Mapping[AgentId, int]:
+        """By which issue people were called for each agent of a repository that was stopped: its
+        number."""
+        ...
+
     async def note_pushed_beside(self, agent: Agent, sha: str, work: Work) -> None:
         """Remember a head that others pushed to the branch of an agent, and enqueue the work with
         it; not of one that has gone on since it was seen so."""
@@ -538,9 +554,14 @@ class Store(Protocol):
         ...
 
     async def fleet(
-        self, wanted: FleetFilter, *, after: AgentId | None, most: int
+        self,
+        wanted: FleetFilter,
+        *,
+        after: AgentId | None,
+        most: int,
+        newest_first: bool = False,
     ) -> Sequence[FleetAgent]:
-        """Agents that fit, as lists show them, oldest first: at most so many, from behind `after`
+        """Agents that fit, as lists show them, by age: at most so many, from behind `after`
         on. Sub-agents are among them. None, if there is no agent `after`."""
         ...
 

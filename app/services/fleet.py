@@ -13,10 +13,16 @@ MOST_ON_A_PAGE: Final = 500
 
 
 async def fleet_page(
-    store: Store, wanted: FleetFilter, after: AgentId | None, most: int, now: datetime
+    store: Store,
+    wanted: FleetFilter,
+    after: AgentId | None,
+    most: int,
+    now: datetime,
+    *,
+    newest_first: bool = False,
 ) -> Sequence[FleetAgent]:
-    """Agents that fit, as of now, oldest first: at most so many, from behind `after` on."""
-    page = await store.fleet(wanted, after=after, most=most)
+    """Agents that fit, as of now: at most so many, from behind `after` on."""
+    page = await store.fleet(wanted, after=after, most=most, newest_first=newest_first)
     return [replace(listed, seen=listed.seen.at(now)) for listed in page]
 
 

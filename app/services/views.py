@@ -24,6 +24,7 @@ from app.core.text.unicode import read_json
 from app.core.words.glance import Glance, WorkSeen, glance
 from app.core.words.report import Report
 from app.ports import DeadDelivery, FleetAgent, HeardCommands, Pass, StartRefused, Worker
+from app.services.needs_you import NeedsYou, Waiting, place_to_act
 
 REFUSED_SHOWN_FOR: Final = timedelta(days=30)
 """How long it is told that a start was not made."""
@@ -117,6 +118,35 @@ def worker_json(worker: Worker) -> Json:
         "places": worker.places,
         "drain_asked_at": None if asked is None else instant(asked),
         "agents": [*map(str, worker.agents)],
+    }
+
+
+def needs_you_json(found: NeedsYou, github: str) -> Json:
+    """All that waits for a person. `github`: its address in a browser."""
+    return {
+        "waiting": [_waiting_json(each, github) for each in found.waiting],
+        "is_whole": found.is_whole,
+        "brakes": [*map(brake_json, found.brakes)],
+        "lacks_worker": found.lacks_worker,
+    }
+
+
+def _waiting_json(waiting: Waiting, github: str) -> Json:
+    agent, matter = waiting.listed.agent, waiting.matter
+    return {
+        "agent": str(agent.id),
+        "repository": agent.repository,
+        "issue": agent.id.issue,
+        "role": agent.id.role,
+        "title": agent.assignment.task.title,
+        "state": agent.state.value,
+        "waits_for": agent.waits_for.value if agent.waits_for else None,
+        "kind": matter.kind.value,
+        "since": instant(matter.since),
+        "deadline": instant(matter.deadline) if matter.deadline else None,
+        "why": matter.why,
+        "action": matter.action,
+        "url": place_to_act(waiting, github),
     }
 
 

@@ -14,6 +14,7 @@ from app.bootstrap import Service
 from app.services.intake.intake import MOST_BODY_BYTES
 from app.web import api
 from app.web.face import face, front_page
+from app.web.pages.site import LOOPBACK, LocalPages, site
 from app.web.webhook import WebhookEndpoint
 
 BODY_BYTES: Final = {"/webhook": MOST_BODY_BYTES}
@@ -29,11 +30,15 @@ API_ITEM: Final = """\
 
 
 class Application:
-    """ASGI: deliveries go straight to their endpoint, everything else through FastAPI."""
+    """ASGI: deliveries go straight to their endpoint, what comes to the listener of the pages to
+    those, everything else through FastAPI."""
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, pages: LocalPages | None = None) -> None:
+        """`pages`: where they are opened; None: nowhere."""
         self._webhook = WebhookEndpoint(service.intake, service.dispatcher.notify)
         self._rest = rest(service)
+        self._at_pages = None if pages is None else (LOOPBACK, pages.port)
+        self._pages = self._rest if pages is None else site(service, pages)
 
     def running(self) -> AbstractAsyncContextManager[object]:
         """The service works, from its start to its end; as the lifespan of ASGI does it."""
@@ -41,6 +46,9 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI entry."""
+        if scope["type"] == "http" and scope["server"] == self._at_pages:
+            await self._pages(scope, receive, send)
+            return
         is_delivery = scope["type"] == "http" and scope["path"] == "/webhook"
         if is_delivery and scope["method"] == "POST":
             await self._webhook(scope, receive, send)

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from app.config.secretfiles import MAX_SECRET_FILE_BYTES
 from app.config.settings import (
     SECRETS,
+    Pages,
     SettingsError,
     git_url_of,
     load_local_settings,
@@ -77,10 +78,27 @@ def test_a_process_is_told_how_many_connections_it_may_have(said: str, pool: int
     assert load_settings({"SQUADRON_DATABASE_POOL": said}).database_pool == pool
 
 
-@pytest.mark.parametrize("said", ["2", "201", "-5", "many", "1e2", "9" * 5_000, "٣"])
+@pytest.mark.parametrize(
+    "said", ["2", "201", "0" * 9 + "201", "-5", "many", "1e2", "9" * 5_000, "٣"]
+)
 def test_a_number_of_connections_that_cannot_be_is_refused(said: str) -> None:
     assert refused({"SQUADRON_DATABASE_POOL": said}) == (
         "SQUADRON_DATABASE_POOL must be a number of connections from 3 to 200",
+    )
+
+
+def test_pages_are_for_whoever_is_at_the_machine_unless_something_else_is_said() -> None:
+    silent, said = load_settings({}), {"SQUADRON_PAGES": "off", "SQUADRON_PAGES_PORT": "0"}
+    assert (silent.pages, silent.pages_port) == (Pages.LOOPBACK, 8001)
+    assert (load_settings(said).pages, load_settings(said).pages_port) == (Pages.OFF, 0)
+    assert load_settings({"SQUADRON_PAGES_PORT": "65535"}).pages_port == 65_535
+
+
+@pytest.mark.parametrize("port", ["65536", "-1", "http", "8001/", "9" * 5_000, "0" * 9 + "65536"])
+def test_pages_that_cannot_be_are_refused(port: str) -> None:
+    assert refused({"SQUADRON_PAGES": "yes", "SQUADRON_PAGES_PORT": port}) == (
+        "SQUADRON_PAGES must be off or loopback",
+        "SQUADRON_PAGES_PORT must be a port from 0 to 65535",
     )
 
 

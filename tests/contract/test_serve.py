@@ -20,6 +20,9 @@ from tests.contract.store_support import own_postgresql_database
 from tests.support import processes
 from tests.support.waiting import MOST_SECONDS, until
 
+PRINTED = "printed.txt"
+"""The file of what a process prints that is no log."""
+
 
 @pytest.fixture
 def variables(tmp_path: Path) -> dict[str, str]:
@@ -66,8 +69,8 @@ def running(command: str, variables: dict[str, str], directory: Path) -> Iterato
     afterwards, as it does."""
     log = directory / "service.log"
     arguments = [sys.executable, "-m", "app.cli.main", command, "--port", "0"]
-    with log.open("a") as stderr:
-        process = processes.start(arguments, variables, stderr)
+    with log.open("a") as stderr, (directory / PRINTED).open("a") as stdout:
+        process = processes.start(arguments, variables, stderr, stdout)
 
     def address() -> str:
         [said] = [line["address"] for line in lines(directory) if line["message"] == "serving"]

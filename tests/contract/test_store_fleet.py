@@ -3,7 +3,9 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 
+import pytest
 import sqlalchemy as sa
 
 from app.adapters.store.tables import GLANCES
@@ -63,17 +65,22 @@ async def completed(world: World, agent: Agent) -> Agent:
 async def _ended(world: World, agent: Agent, signal: Signal, changes: Changes) -> Agent:
     begun = await begin(world.store, agent.id, 0, "worker-1", agent.updated_at)
     assert begun is not None
-    done = Finished(at=later(1), why="done")
+    done = Finished(at=agent.updated_at + timedelta(seconds=1), why="done")
     ended = await move(world.store, begun, signal, [done], changes)
     assert ended is not None
     return ended
 
 
 async def page(
-    world: World, wanted: FleetFilter = ALL, after: Agent | None = None, most: int = 100
+    world: World,
+    wanted: FleetFilter = ALL,
+    after: Agent | None = None,
+    most: int = 100,
+    *,
+    newest_first: bool = False,
 ) -> Sequence[FleetAgent]:
     behind = None if after is None else after.id
-    return await world.store.fleet(wanted, after=behind, most=most)
+    return await world.store.fleet(wanted, after=behind, most=most, newest_first=newest_first)
 
 
 async def ids(world: World, wanted: FleetFilter) -> set[AgentId]:
@@ -83,17 +90,23 @@ async def ids(world: World, wanted: FleetFilter) -> set[AgentId]:
 # --- pages ------------------------------------------------------------------------------------
 
 
-async def test_pages_follow_each_other_without_gap_or_repeat(world: World) -> None:
+@pytest.mark.parametrize("newest_first", [False, True])
+async def test_pages_follow_each_other_without_gap_or_repeat(
+    world: World, newest_first: bool
+) -> None:
     """Some came at the same instant; one comes while somebody reads."""
     agents = [await queued(world, a_new_agent(issue), issue // 3) for issue in range(1, 8)]
     read, last = list[AgentId](), None
-    while found := await page(world, after=last, most=2):
+    while found := await page(world, after=last, most=2, newest_first=newest_first):
         assert len(found) <= 2
         if last is None:
-            agents.append(await queued(world, a_new_agent(99), 60))
+            late = await queued(world, a_new_agent(99), 60)
+            agents += [] if newest_first else [late]
         read += [each.agent.id for each in found]
         last = found[-1].agent
-    expected = sorted(agents, key=lambda agent: (agent.created_at, str(agent.id)))
+    expected = sorted(
+        agents, key=lambda agent: (agent.created_at, str(agent.id)), reverse=newest_first
+    )
     assert read == [agent.id for agent in expected]
 
 
@@ -136,6 +149,24 @@ async def test_who_may_need_a_person(world: World) -> None:
     found = {each.agent.id: each for each in await page(world)}
     assert [each for each in found if found[each].is_taken_over] == [over.id]
     assert found[refused.id].effects == {EffectName.COMMENT: no}
+
+
+async def test_nobody_waits_about_a_stop_that_was_dismissed(world: World) -> None:
+    """Those of one issue, or of one agent; somebody is waited for again when that is undone."""
+    store, needing = world.store, FleetFilter(may_need_person=True)
+    seen_to = await stopped(world, await queued(world, a_new_agent(4, "docs")))
+    late = await stopped(world, await queued(world, a_new_agent(4), 50))
+    other = await stopped(world, await queued(world, a_new_agent(5)))
+    repository, now = late.repository_id, later(99)
+    await store.dismiss(repository, 4, now, stopped_before=seen_to.updated_at)
+    assert await ids(world, needing) == {late.id, other.id}
+    await store.note_dismissed(seen_to.id, None)
+    await store.dismiss(repository + 1, 4, now, stopped_before=None)
+    assert await ids(world, needing) == {seen_to.id, late.id, other.id}
+    await store.dismiss(repository, 4, now, stopped_before=None)
+    assert await ids(world, needing) == {other.id}
+    again = await store.agent(late.id)
+    assert again is not None and again.dismissed_at == now
 
 
 async def test_of_effects_lists_tell_what_is_refused_and_who_was_called(world: World) -> None:

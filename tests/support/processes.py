@@ -15,24 +15,29 @@ MOST_TRIES = 100
 
 
 def base_environment(home: Path) -> dict[str, str]:
-    """What every child gets: nothing of the tests' own environment but the path of programs."""
+    """What every child gets: nothing of the tests' own environment but the path of programs. No
+    pages: all would want the same port."""
     return {
         "PATH": os.environ["PATH"],
         "HOME": str(home),
         "LANG": "C.UTF-8",
         "PYTHONUNBUFFERED": "1",
+        "SQUADRON_PAGES": "off",
     }
 
 
 def start(
-    command: list[str], environment: Mapping[str, str], stderr: IO[str]
+    command: list[str],
+    environment: Mapping[str, str],
+    stderr: IO[str],
+    stdout: IO[str] | int = subprocess.PIPE,
 ) -> subprocess.Popen[str]:
     """A child that leads a group of its own."""
     return subprocess.Popen(
         command,
         env=dict(environment),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=stderr,
         text=True,
         start_new_session=True,

@@ -16,19 +16,24 @@ from app.ports import FleetAgent, FleetFilter
 
 
 def page(
-    connection: sa.Connection, wanted: FleetFilter, after: AgentId | None, most: int
+    connection: sa.Connection,
+    wanted: FleetFilter,
+    after: AgentId | None,
+    most: int,
+    newest_first: bool,
 ) -> Sequence[FleetAgent]:
-    """Agents that fit, oldest first, from behind `after` on."""
+    """Agents that fit, by age, from behind `after` on."""
     asked = (
         sa.select(AGENTS, GLANCES.c.body.label("glance"), _IS_TAKEN_OVER.label("is_taken_over"))
         .outerjoin(GLANCES, GLANCES.c.agent_id == AGENTS.c.id)
         .where(*_conditions(wanted))
-        .order_by(*_KEY)
+        .order_by(*(column.desc() if newest_first else column for column in _KEY))
         .limit(most)
     )
     if after is not None:
         created_at = connection.scalar(_CREATED_AT.where(AGENTS.c.id == str(after)))
-        asked = asked.where(sa.tuple_(*_KEY) > (created_at, str(after)))
+        key, last = sa.tuple_(*_KEY), (created_at, str(after))
+        asked = asked.where(key < last if newest_first else key > last)
     rows = connection.execute(asked).mappings().all()
     agents = [decode_agent(row) for row in rows]
     effects = _effects(connection, [row["id"] for row in rows])
@@ -74,7 +79,8 @@ def _effects(
 ) -> Mapping[str, Mapping[EffectName, Effect]]:
     """Of each agent that has any of those that lists tell of."""
     is_told = sa.or_(
-        EFFECTS.c.state == EffectState.REFUSED.value, EFFECTS.c.name == EffectName.CALL.value
+        EFFECTS.c.state == EffectState.REFUSED.value,
+        EFFECTS.c.name.in_([EffectName.CALL.value, EffectName.ISSUE.value]),
     )
     asked = sa.select(EFFECTS).where(EFFECTS.c.agent_id.in_(agents), is_told)
     found = dict[str, dict[EffectName, Effect]]()
@@ -100,7 +106,8 @@ _IS_REFUSED = sa.exists().where(
     EFFECTS.c.agent_id == AGENTS.c.id, EFFECTS.c.state == EffectState.REFUSED.value
 )
 _MAY_NEED_PERSON = sa.or_(
-    _is_in(frozenset({State.QUEUED, State.PAUSED, State.ESCALATED})),
+    _is_in(frozenset({State.QUEUED, State.PAUSED})),
+    sa.and_(_is_in(frozenset({State.ESCALATED})), AGENTS.c.dismissed_at.is_(None)),
     sa.and_(_is_in(frozenset({State.SLEEPING})), _waits(Waits.ANSWER, Waits.ACCESS)),
     _IS_REFUSED,
 )

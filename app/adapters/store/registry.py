@@ -15,8 +15,8 @@ from app.adapters.store.codec import (
     encode_stop,
 )
 from app.adapters.store.dialects import insert
-from app.adapters.store.tables import AGENTS
-from app.core.agents.agent import Agent, AgentId
+from app.adapters.store.tables import AGENTS, EFFECTS
+from app.core.agents.agent import Agent, AgentId, EffectName
 from app.core.agents.caps import AT_WORK, reached
 from app.core.agents.events import Created, HandedOver, Kept, Waits
 from app.core.agents.lifecycle import State
@@ -119,6 +119,7 @@ def _first_row(
         "updated_at": at,
         "taken_away_at": None,
         "retry_at": None,
+        "dismissed_at": None,
         "missing_provider": None,
         "rank": 0 if new.parent else ranks.of_the_next(connection, new.repository.full_name),
     }
@@ -208,6 +209,36 @@ def _encoded(value: str | StopReason | None) -> str | None:
 def note(connection: sa.Connection, agent: AgentId, values: Mapping[str, Any]) -> None:
     """Set facts about an agent that are no part of its state."""
     connection.execute(sa.update(AGENTS).where(AGENTS.c.id == str(agent)).values(values))
+
+
+def dismiss(
+    connection: sa.Connection,
+    repository_id: int,
+    issue: int,
+    at: datetime,
+    stopped_before: datetime | None,
+) -> None:
+    """Agents of an issue that were stopped before an instant, or at any time."""
+    stopped = sa.update(AGENTS).where(
+        AGENTS.c.repository_id == repository_id,
+        AGENTS.c.issue == issue,
+        AGENTS.c.state == State.ESCALATED.value,
+        AGENTS.c.dismissed_at.is_(None),
+    )
+    if stopped_before is not None:
+        stopped = stopped.where(AGENTS.c.updated_at <= stopped_before)
+    connection.execute(stopped.values(dismissed_at=at))
+
+
+def needs_human_issues(connection: sa.Connection, repository: str) -> Mapping[AgentId, int]:
+    """By which issue people were called for each agent that was stopped."""
+    found = connection.execute(
+        sa.select(AGENTS.c.id, EFFECTS.c.number)
+        .join(EFFECTS, EFFECTS.c.agent_id == AGENTS.c.id)
+        .where(AGENTS.c.repository == repository, AGENTS.c.state == State.ESCALATED.value)
+        .where(EFFECTS.c.name == EffectName.ISSUE.value, EFFECTS.c.number.is_not(None))
+    )
+    return {AgentId.parse(row.id): row.number for row in found}
 
 
 def note_pushed_beside(

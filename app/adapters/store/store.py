@@ -513,6 +513,27 @@ class SqlStore:
             lambda connection: registry.note(connection, agent, {"sha": sha, **base})
         )
 
+    async def note_dismissed(self, agent: AgentId, at: datetime | None) -> None:
+        """Nobody is waited for about a stopped agent; None: somebody is, again."""
+        values = {"dismissed_at": at}
+        await self._writer.run(lambda connection: registry.note(connection, agent, values))
+
+    async def dismiss(
+        self, repository_id: int, issue: int, at: datetime, *, stopped_before: datetime | None
+    ) -> None:
+        """Nobody is waited for about the stopped agents of an issue."""
+        await self._writer.run(
+            lambda connection: registry.dismiss(
+                connection, repository_id, issue, at, stopped_before
+            )
+        )
+
+    async def needs_human_issues(self, repository: str) -> Mapping[AgentId, int]:
+        """By which issue people were called for each agent that was stopped."""
+        return await read(
+            self._engine, lambda connection: registry.needs_human_issues(connection, repository)
+        )
+
     async def note_pushed_beside(self, agent: Agent, sha: str, work: Work) -> None:
         """Remember a head that others pushed, with the work that follows from it."""
         await self._writer.run(
@@ -532,11 +553,17 @@ class SqlStore:
         )
 
     async def fleet(
-        self, wanted: FleetFilter, *, after: AgentId | None, most: int
+        self,
+        wanted: FleetFilter,
+        *,
+        after: AgentId | None,
+        most: int,
+        newest_first: bool = False,
     ) -> Sequence[FleetAgent]:
         """A page of the agents that fit, as lists show them."""
         return await read(
-            self._engine, lambda connection: fleet.page(connection, wanted, after, most)
+            self._engine,
+            lambda connection: fleet.page(connection, wanted, after, most, newest_first),
         )
 
     async def newest_agent(self, repository: str, issue: int, role: str) -> Agent | None:

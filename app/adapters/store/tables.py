@@ -152,6 +152,7 @@ class AgentRow(SQLModel, table=True):
     updated_at: datetime = Field(sa_type=Instant)
     taken_away_at: datetime | None = Field(sa_type=Instant)
     retry_at: datetime | None = Field(sa_type=Instant)
+    dismissed_at: datetime | None = Field(sa_type=Instant)
     missing_provider: str | None = Field(sa_type=sa.Text)
     rank: int = Field(sa_column_kwargs={"server_default": sa.text("0")})
 

@@ -90,6 +90,7 @@ async def _played(running: Stage, console: Console, as_json: bool, *, stays: boo
     if stays:
         console.print(
             f"\nLook around at [link]{running.box_url}/{REPOSITORY}[/link]; Ctrl-C ends the demo.",
+            f"Who needs a person: [link]{running.pages_url}[/link]",
             "In another terminal, its registry:",
             f"SQUADRON_DATA_DIR={quote(str(running.settings.data_dir))} {_program()} agents",
             sep="\n",

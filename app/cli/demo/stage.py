@@ -21,6 +21,7 @@ from typing import IO, Final
 
 import httpx
 
+from app.cli.lives import PAGES_ARE
 from app.config.settings import Settings, load_local_settings
 from app.core.rules.plan import RuntimeName
 from app.core.words.prompts import COMPACTION_MARK, SUMMARY_MARK
@@ -54,6 +55,8 @@ class Stage:
     """A running demo: where the box is, how to act in it, and where the registry is."""
 
     box_url: str
+    pages_url: str
+    """The link that lets people in to the service's pages."""
     person: httpx.Client
     """Speaks to the box as Maria, who may write."""
     settings: Settings
@@ -82,13 +85,14 @@ def stage(runtime: RuntimeName, copilot_cli: Path | None) -> Iterator[Stage]:
             "SQUADRON_GITHUB_GIT_URL": str(box["git_url"]),
             "SQUADRON_DATA_DIR": str(directory / "data"),
             "SQUADRON_CONFIG": str(directory / "operator.yaml"),
+            "SQUADRON_PAGES_PORT": "0",
             **_model_settings(runtime, model.url),
             "SQUADRON_MODEL_API_KEY": model_key,
         }
         if copilot_cli is not None:
             environment["SQUADRON_COPILOT_CLI"] = str(copilot_cli)
         (directory / "operator.yaml").write_text(OPERATOR_FILE)
-        stack.enter_context(_service(directory, environment, port))
+        pages_url = stack.enter_context(_service(directory, environment, port))
         users = box["users"]
         assert isinstance(users, dict)
         person = stack.enter_context(
@@ -98,7 +102,7 @@ def stage(runtime: RuntimeName, copilot_cli: Path | None) -> Iterator[Stage]:
                 timeout=10,
             )
         )
-        yield Stage(str(box["url"]), person, load_local_settings(environment))
+        yield Stage(str(box["url"]), pages_url, person, load_local_settings(environment))
 
 
 def _model_settings(runtime: RuntimeName, url: str) -> dict[str, str]:
@@ -136,7 +140,7 @@ def _box(
 
 
 @contextmanager
-def _service(directory: Path, environment: Mapping[str, str], port: int) -> Iterator[None]:
+def _service(directory: Path, environment: Mapping[str, str], port: int) -> Iterator[str]:
     command = [sys.executable, "-m", "app.cli.main", "serve", "--port", str(port)]
     log = directory / "service.log"
     with log.open("w") as stderr, _process(command, environment, stderr) as process:
@@ -145,7 +149,8 @@ def _service(directory: Path, environment: Mapping[str, str], port: int) -> Iter
             if process.poll() is not None or time.monotonic() > deadline:
                 raise StageFailed(f"the service did not start: {log.read_text()[-3_000:]}")
             time.sleep(0.05)
-        yield
+        assert process.stdout is not None
+        yield process.stdout.readline().removeprefix(PAGES_ARE).strip()
 
 
 @contextmanager

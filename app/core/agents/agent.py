@@ -145,6 +145,9 @@ class Agent:
     """When an agent that is held up looks again whether it can begin."""
     missing_provider: str | None = None
     """Of models, as models name it: it waits until that answers."""
+    dismissed_at: datetime | None = None
+    """Of an ESCALATED agent: when people closed its needs-human issue, or the issue that it worked
+    on; None: they did not, so somebody is waited for."""
     rank: int = 0
     """Of a QUEUED agent: the lower is run first (`queueing`); 0: it is not in line. The registry
     gives it."""

@@ -23,7 +23,8 @@ class MatterKind(StrEnum):
     DECISION = "decision"
     """A limit holds the agent until somebody raises it, or lets it go on."""
     STOPPED = "stopped"
-    """The agent was stopped for good, and nobody has taken its work over."""
+    """The agent was stopped for good; nobody has taken its work over, or closed the issue that says
+    so."""
     ACCESS = "access"
     """The App is not let into the repository."""
     PROVIDER = "provider"
@@ -68,7 +69,7 @@ def _of_state(agent: Agent, seen: Glance, now: datetime) -> Matter | None:
             kind, action = MatterKind.QUESTION, f"comment on #{issue}"
         case State.PAUSED, _:
             kind, action = MatterKind.DECISION, f"/squadron resume on #{issue}"
-        case State.ESCALATED, _:
+        case State.ESCALATED, _ if agent.dismissed_at is None:
             kind, action = MatterKind.STOPPED, f"/squadron retry on #{issue}"
         case State.SLEEPING, Waits.ACCESS:
             kind, action = MatterKind.ACCESS, "let the App in"

@@ -5,6 +5,7 @@ Closing one starts nothing; what starts a successor is a person's label or `/squ
 
 from datetime import datetime
 
+from app.core.agents.agent import Agent
 from app.core.words.needs_human import CLOSED_MARKER, closed_with_original
 from app.ports import Repository
 from app.services.effects.needs_human_issues import escalation_issues
@@ -42,8 +43,8 @@ class NeedsHuman:
     ) -> bool:
         """Close what is still open about an issue that is closed, or gone; whether there was
         any. Repeatable. `closed_at`: it is open again, and what was told of it since stays open.
-        May raise `GitHubFailed`."""
-        github = self._world.github
+        Nobody is waited for about whoever was stopped there. May raise `GitHubFailed`."""
+        github, now = self._world.github, self._world.clock.now()
         async with self._world.exclusive(f"effects:{repository.full_name}#{original}"):
             issues = await escalation_issues(
                 self._world, github, repository, repository_id, original
@@ -59,4 +60,21 @@ class NeedsHuman:
                     words = closed_with_original(original)
                     await github.comment(repository, issue.number, words)
                 await github.edit_issue(repository, issue.number, close=True)
+        await self._world.store.dismiss(repository_id, original, now, stopped_before=closed_at)
         return bool(still_open)
+
+    async def look_at_own(self, repository: Repository, number: int) -> None:
+        """If this is a needs-human issue: closed, it calls for nobody. May raise `GitHubFailed`."""
+        store = self._world.store
+        told = await store.needs_human_issues(repository.full_name)
+        called_for = [agent for agent, issue in told.items() if issue == number]
+        agents = [await store.agent(agent) for agent in called_for]
+        for agent in filter(None, agents):
+            issue = await self._world.github.issue(repository, number)
+            await self.seen(agent, is_open=issue is not None and issue.is_open)
+
+    async def seen(self, agent: Agent, *, is_open: bool) -> None:
+        """How the needs-human issue of a stopped agent is now."""
+        if is_open == (agent.dismissed_at is not None):
+            dismissed_at = None if is_open else self._world.clock.now()
+            await self._world.store.note_dismissed(agent.id, dismissed_at)

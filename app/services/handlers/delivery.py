@@ -223,6 +223,7 @@ class Routing:
         if here:
             repository_id = here[0].repository_id
             await self._needs_human.look_at_original(repository, repository_id, number)
+        await self._needs_human.look_at_own(repository, number)
 
     async def _pushed_beside(self, repository: Repository, branch: str) -> None:
         live = await self._world.store.agents(repository=repository.full_name, states=LIVE)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.core.agents.agent import Agent, AgentId, EffectName
+from app.core.agents.agent import Agent
 from app.core.agents.lifecycle import State
 from app.core.effects.wanted import NEEDS_HUMAN, escalation_sign, original_of
 from app.ports import Posted, Repository
@@ -23,8 +23,6 @@ class NeedsHumanTurns:
         """In which pass a repository had its turn."""
         self._asked_about: dict[tuple[int, int], int] = {}
         """The same of an original issue."""
-        self._settled: set[AgentId] = set()
-        """Stopped agents whose needs-human issue was seen closed."""
         self._pass = 0
 
     async def look(self, purse: Purse) -> int:
@@ -35,7 +33,6 @@ class NeedsHumanTurns:
         stopped = await self._world.store.agents(states=frozenset({State.ESCALATED}))
         stopped = [agent for agent in stopped if not agent.parent]
         here = {agent.repository_id: repository_of(agent) for agent in stopped}
-        self._settled &= {agent.id for agent in stopped}
         turns = sorted(here, key=lambda one: (self._looked_at.get(one, 0), here[one].full_name))
         closed = 0
         for repository_id in turns:
@@ -80,27 +77,28 @@ class NeedsHumanTurns:
         purse: Purse,
     ) -> list[int]:
         """Originals whose needs-human issue is open, but has lost its label or its mark: these the
-        registry knows by number. Each is asked for until it is seen closed."""
+        registry knows by number. Each is asked for until it is seen closed. Of the others it is
+        noted if they are open."""
         is_open = {
             issue.number: issue.is_open
             for issue in listed
             if original_of(issue.body, repository_id) is not None
         }
         originals: list[int] = []
+        numbers = await self._world.store.needs_human_issues(repository.full_name)
         for agent in stopped:
-            if agent.id in self._settled:
+            number = numbers.get(agent.id)
+            if number is None:
                 continue
-            told = (await self._world.store.effects(agent.id)).get(EffectName.ISSUE)
-            if told is None or told.number is None:
-                continue
-            if told.number not in is_open:
+            if number not in is_open:
+                if agent.dismissed_at is not None:
+                    continue
                 if not purse.holds(Share.ESCALATIONS):
                     purse.leave(Share.ESCALATIONS)
                     continue
-                issue = await self._world.github.issue(repository, told.number)
-                is_open[told.number] = issue is not None and issue.is_open
-                if is_open[told.number]:
+                issue = await self._world.github.issue(repository, number)
+                is_open[number] = issue is not None and issue.is_open
+                if is_open[number]:
                     originals.append(agent.id.issue)
-            if not is_open[told.number]:
-                self._settled.add(agent.id)
+            await self._needs_human.seen(agent, is_open=is_open[number])
         return originals
