@@ -22,11 +22,11 @@ from app.core.limits import LimitInfo
 from app.core.money import usd
 from app.core.rules.brakes import Brake
 from app.core.words.ages import age_words
-from app.core.words.matters import Matter, matters
+from app.core.words.matters import Matter
 from app.core.words.refusals import brake_words
-from app.core.words.story import quoted, refused_words
+from app.core.words.story import quoted
 from app.ports import DeadDelivery, FleetAgent, FleetFilter, Pass, StartRefused, Worker
-from app.services.fleet import whole_fleet
+from app.services.fleet import matters_of, whole_fleet
 from app.services.views import (
     REFUSED_SHOWN_FOR,
     Json,
@@ -78,8 +78,6 @@ class _Line:
     def of(cls, listed: FleetAgent, now: datetime, *, as_json: bool) -> Self:
         """Nothing of its task: a registry may have many agents."""
         agent, seen = listed.agent, listed.seen
-        refused = refused_words(listed.effects)
-        over = listed.is_taken_over
         shown = {**fleet_json(listed), "refused": refused_json(listed.effects)} if as_json else {}
         return cls(
             id=str(agent.id),
@@ -93,14 +91,14 @@ class _Line:
             nearest=seen.nearest,
             cost_nanousd=seen.cost_nanousd,
             has_unpriced=seen.has_unpriced,
-            matters=matters(agent, seen, refused, is_taken_over=over, now=now),
+            matters=matters_of(listed, now),
             json=shown,
         )
 
     @property
     def share(self) -> float:
         """How much is used of the limit that is nearest."""
-        return 0.0 if self.nearest is None else self.nearest.observed / self.nearest.maximum
+        return 0.0 if self.nearest is None else self.nearest.share
 
 
 _ORDERS: Final[Mapping[AgentsBy, Callable[[_Line], float]]] = {

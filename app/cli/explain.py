@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import UTC
 
 from app.adapters.clock import SystemClock
 from app.adapters.store.codec import encode_event
@@ -21,13 +22,16 @@ from app.core.agents.events import AgentEvent, Decided
 from app.core.steering.next_step import why_it_stays
 from app.core.words.budget import holding_words
 from app.core.words.story import command_words, quoted, story
+from app.core.words.timeline import Entry, timeline
 from app.ports import HeardCommands
+from app.services.closeup import commands_about
 from app.services.queueing import place_in_queue
-from app.services.views import Json, commands_about, explanation_json
+from app.services.views import Json, explanation_json
 
 
-def explain_agent(agent: str, *, as_json: bool) -> None:
-    """One agent's story, from its log."""
+def explain_agent(agent: str, *, has_timeline: bool, as_json: bool) -> None:
+    """One agent's story, from its log. `has_timeline`: with all that it did, a line for each
+    thing; JSON has all events anyway."""
     try:
         found = answered(_read(opened(open_registry), agent))
     except ValueError as error:
@@ -54,6 +58,16 @@ def explain_agent(agent: str, *, as_json: bool) -> None:
     for told in commands:
         words = command_words(told.at, told.by, told.lines, is_refused=told.refused)
         say(f"  {words}")
+    if has_timeline:
+        say("\nTimeline (UTC)")
+        for entry in timeline(enumerate(read.log, 1)):
+            say(f"  {_entry_words(entry)}")
+
+
+def _entry_words(entry: Entry) -> str:
+    said = f": {quoted(entry.said)}" if entry.said else ""
+    result = f" ({quoted(entry.result)})" if entry.result else ""
+    return f"{entry.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} {quoted(entry.what)}{said}{result}"
 
 
 async def _read(store: SqlStore, called: str) -> tuple[ReadAgent, Sequence[HeardCommands]] | None:

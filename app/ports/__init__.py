@@ -53,6 +53,7 @@ from app.ports.github import (
 )
 from app.ports.hook import Hook
 from app.ports.ledger import FORGOTTEN_AFTER, Cost, Funding, Ledger, Rates
+from app.ports.logs import Logged, SpentUntil
 from app.ports.machine import (
     SEGMENT_VARIABLE,
     WORKSPACE_INSIDE,
@@ -181,6 +182,7 @@ __all__ = [
     "KeptWork",
     "Ledger",
     "Listed",
+    "Logged",
     "Look",
     "ModelAccess",
     "ModelRequest",
@@ -231,6 +233,7 @@ __all__ = [
     "SetupOrder",
     "Setups",
     "Spent",
+    "SpentUntil",
     "StartRefused",
     "Stay",
     "Store",

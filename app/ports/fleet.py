@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.core.agents.agent import Agent, Effect, EffectName
+from app.core.agents.agent import Agent, AgentId, Effect, EffectName
 from app.core.agents.lifecycle import State
 from app.core.agents.queueing import QueuePlace
 from app.core.words.glance import Glance
@@ -22,6 +22,9 @@ class FleetFilter:
     """Only those that were moved since then."""
     may_need_person: bool = False
     """Only those that may wait for a person: `matters` says if they do."""
+    agent: AgentId | None = None
+    parent: AgentId | None = None
+    """Only those that this agent has started."""
 
 
 @dataclass(frozen=True, slots=True)

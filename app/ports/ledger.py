@@ -10,6 +10,7 @@ from app.core.budgets.budgets import Account
 from app.core.budgets.ledger import Balance, Holding, Insufficient, Reserved, Spent
 from app.core.budgets.rates import HOUR, Allowed, Refused
 from app.core.money import CostsBy
+from app.ports.logs import SpentUntil
 
 FORGOTTEN_AFTER: Final = timedelta(days=62)
 """A budget of which nobody has used anything for so long is not listed any more."""
@@ -120,6 +121,11 @@ class Ledger(Protocol):
 
         An agent's calls are its own, never its parent's: the sum over all keys is the whole.
         """
+        ...
+
+    async def spent_in_time(self, agent: AgentId, points: int) -> Sequence[SpentUntil]:
+        """What an agent's own model calls had cost after some of them, in order: at most so many,
+        with the last of all."""
         ...
 
 

@@ -27,6 +27,7 @@ from app.ports.figures import RegistryFigures
 from app.ports.fleet import FleetAgent, FleetFilter
 from app.ports.github import Repository
 from app.ports.ledger import Funding
+from app.ports.logs import Logged
 from app.ports.passes import Pass
 from app.ports.starts import StartRefused, TakenBack, WaitingStart
 from app.ports.workers import Worker
@@ -457,6 +458,18 @@ class Store(Protocol):
 
     async def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """All events of the agent, in order. The sequence number of the first is 1."""
+        ...
+
+    async def log_before(
+        self, agent: AgentId, *, before: int | None, most: int
+    ) -> Sequence[Logged]:
+        """The last events with a number below `before`, in order: at most so many. None: the last
+        of all."""
+        ...
+
+    async def landmarks(self, agent: AgentId, most: int) -> Sequence[Logged]:
+        """The last events that tell turns and calls apart, in order: at most so many. Left out are
+        prompts, model calls, and calls of tools that test nothing."""
         ...
 
     async def pack_logs(self, before: datetime) -> int:

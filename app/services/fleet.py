@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Final
 
 from app.core.agents.agent import AgentId
+from app.core.words.matters import Matter, matters
+from app.core.words.story import refused_words
 from app.ports import FleetAgent, FleetFilter, Store
 
 MOST_ON_A_PAGE: Final = 500
@@ -35,3 +37,9 @@ async def whole_fleet(
         for listed in page:
             yield listed
         after = page[-1].agent.id
+
+
+def matters_of(listed: FleetAgent, now: datetime) -> Sequence[Matter]:
+    """What of it waits for a person."""
+    refused, over = refused_words(listed.effects), listed.is_taken_over
+    return matters(listed.agent, listed.seen, refused, is_taken_over=over, now=now)

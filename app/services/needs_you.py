@@ -8,10 +8,9 @@ from typing import Final
 from app.core.agents.agent import EffectName
 from app.core.agents.lifecycle import FINAL, LIVE, State
 from app.core.rules.brakes import Brake
-from app.core.words.matters import Matter, MatterKind, matters
-from app.core.words.story import refused_words
+from app.core.words.matters import Matter, MatterKind
 from app.ports import FleetAgent, FleetFilter, Store
-from app.services.fleet import fleet_page
+from app.services.fleet import fleet_page, matters_of
 
 MOST_OF_A_KIND: Final = 300
 """Agents that are looked at: of those that live, those in the queue, and those that ended; the
@@ -55,23 +54,18 @@ async def needs_you(store: Store, now: datetime) -> NeedsYou:
         is_whole = is_whole and len(found) < MOST_OF_A_KIND
         for listed in found:
             has_queue = has_queue or listed.queue is not None
-            waiting += (Waiting(listed, matter) for matter in _matters(listed, now))
+            waiting += (Waiting(listed, matter) for matter in matters_of(listed, now))
     lacks_worker = has_queue and not any(each.takes_agents for each in await store.workers(now))
     return NeedsYou(sorted(waiting, key=_urgency), is_whole, await store.brakes(), lacks_worker)
 
 
-def place_to_act(waiting: Waiting, github: str) -> str:
+def place_to_act(listed: FleetAgent, matter: Matter, github: str) -> str:
     """Where on GitHub a person answers. `github`: its address in a browser."""
-    agent = waiting.listed.agent
-    name = _CALLED_BY.get(waiting.matter.kind)
-    called = None if name is None else waiting.listed.effects.get(name)
+    agent = listed.agent
+    name = _CALLED_BY.get(matter.kind)
+    called = None if name is None else listed.effects.get(name)
     url = None if called is None else called.url
     return url or f"{github}/{agent.repository}/issues/{agent.id.issue}"
-
-
-def _matters(listed: FleetAgent, now: datetime) -> Sequence[Matter]:
-    refused, over = refused_words(listed.effects), listed.is_taken_over
-    return matters(listed.agent, listed.seen, refused, is_taken_over=over, now=now)
 
 
 def _urgency(waiting: Waiting) -> tuple[bool, datetime]:

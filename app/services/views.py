@@ -22,9 +22,8 @@ from app.core.money import usd
 from app.core.rules.brakes import Brake
 from app.core.text.unicode import read_json
 from app.core.words.glance import Glance, WorkSeen, glance
-from app.core.words.report import Report
+from app.core.words.report import Report, TestRun
 from app.ports import DeadDelivery, FleetAgent, HeardCommands, Pass, StartRefused, Worker
-from app.services.needs_you import NeedsYou, Waiting, place_to_act
 
 REFUSED_SHOWN_FOR: Final = timedelta(days=30)
 """How long it is told that a start was not made."""
@@ -118,35 +117,6 @@ def worker_json(worker: Worker) -> Json:
         "places": worker.places,
         "drain_asked_at": None if asked is None else instant(asked),
         "agents": [*map(str, worker.agents)],
-    }
-
-
-def needs_you_json(found: NeedsYou, github: str) -> Json:
-    """All that waits for a person. `github`: its address in a browser."""
-    return {
-        "waiting": [_waiting_json(each, github) for each in found.waiting],
-        "is_whole": found.is_whole,
-        "brakes": [*map(brake_json, found.brakes)],
-        "lacks_worker": found.lacks_worker,
-    }
-
-
-def _waiting_json(waiting: Waiting, github: str) -> Json:
-    agent, matter = waiting.listed.agent, waiting.matter
-    return {
-        "agent": str(agent.id),
-        "repository": agent.repository,
-        "issue": agent.id.issue,
-        "role": agent.id.role,
-        "title": agent.assignment.task.title,
-        "state": agent.state.value,
-        "waits_for": agent.waits_for.value if agent.waits_for else None,
-        "kind": matter.kind.value,
-        "since": instant(matter.since),
-        "deadline": instant(matter.deadline) if matter.deadline else None,
-        "why": matter.why,
-        "action": matter.action,
-        "url": place_to_act(waiting, github),
     }
 
 
@@ -327,20 +297,6 @@ def _limits_json(uses: Sequence[LimitUse]) -> Json:
     }
 
 
-def commands_about(
-    agent: Agent, effects: Mapping[EffectName, Effect], heard: Sequence[HeardCommands]
-) -> Sequence[HeardCommands]:
-    """Those of a repository's commands that were given since the agent is there, on its issue,
-    its pull request or its needs-human issue."""
-    escalation = effects.get(EffectName.ISSUE)
-    threads = {
-        agent.id.issue,
-        agent.pull_request,
-        None if escalation is None else escalation.number,
-    }
-    return [told for told in heard if told.thread in threads and told.at >= agent.created_at]
-
-
 def explanation_json(
     report: Report,
     events: Sequence[Json],
@@ -364,39 +320,45 @@ def explanation_json(
         "passed": [_passed_json(passed) for passed in report.passed],
         "hold": _hold_json(report.hold) if report.hold else None,
         "raises": [_raise_json(raised) for raised in report.raises],
-        "iterations": [
-            {
-                "command": run.command,
-                "outcome": run.outcome.value if run.outcome else None,
-                "failures": run.failures,
-                "changed": run.changed,
-            }
-            for run in report.test_runs
-        ],
+        "iterations": [*map(test_run_json, report.test_runs)],
         "decision": None
         if decision is None
         else {"rule": decision.rule, "reason": decision.reason, "at": instant(decision.at)},
         "stays": [{"rule": rule, "reason": why} for rule, why in stays.items()],
-        "effects": [
-            {
-                "name": effect.name.value,
-                "state": effect.state.value,
-                "url": effect.url,
-                "attempts": effect.attempts,
-                "error": effect.error or None,
-            }
-            for effect in effects.values()
-        ],
-        "commands": [
-            {
-                "at": instant(told.at),
-                "by": told.by,
-                "thread": told.thread,
-                "lines": [*told.lines],
-                "refused": told.refused,
-            }
-            for told in commands
-        ],
+        "effects": [*map(effect_json, effects.values())],
+        "commands": [*map(command_json, commands)],
+    }
+
+
+def test_run_json(run: TestRun) -> Json:
+    """One test run of an agent."""
+    return {
+        "command": run.command,
+        "outcome": run.outcome.value if run.outcome else None,
+        "failures": run.failures,
+        "changed": run.changed,
+    }
+
+
+def effect_json(effect: Effect) -> Json:
+    """What became of one thing that is to be written on GitHub."""
+    return {
+        "name": effect.name.value,
+        "state": effect.state.value,
+        "url": effect.url,
+        "attempts": effect.attempts,
+        "error": effect.error or None,
+    }
+
+
+def command_json(told: HeardCommands) -> Json:
+    """What somebody told Squadron."""
+    return {
+        "at": instant(told.at),
+        "by": told.by,
+        "thread": told.thread,
+        "lines": [*told.lines],
+        "refused": told.refused,
     }
 
 

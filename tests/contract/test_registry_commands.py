@@ -66,6 +66,15 @@ def test_explain_tells_the_story_of_a_stop(tmp_path: Path) -> None:
         "  issue: GitHub refuses it: 410: issues are disabled",
     ):
         assert line in told.stdout.splitlines(), told.stdout
+    whole = squadron("explain", str(agent), "--timeline").stdout
+    head, _, lines = whole.partition("\nTimeline (UTC)\n")
+    assert head == told.stdout
+    assert lines.splitlines()[:3] == [
+        "  2026-05-04 12:00:00 ada started it: label squadron:bug-fix",
+        "  2026-05-04 12:00:00 It went to work on worker-1",
+        "  2026-05-04 12:00:01 view: 0.py",
+    ]
+    assert "  2026-05-04 12:00:06 view was refused: max_tool_calls" in lines
     with registry(tmp_path) as past:
         past.at_issue(1)
         at_work = asyncio.run(past.begun("worker-2"))

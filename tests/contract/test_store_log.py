@@ -27,7 +27,8 @@ from app.core.agents.lifecycle import Signal
 from app.core.agents.signs import Sign
 from app.core.limits import LimitName
 from tests.contract.store_support import NOON, World, a_new_agent, later
-from tests.contract.test_store_codec import KINDS, values
+from tests.contract.test_store_codec import KINDS
+from tests.support.anything import values
 from tests.support.moves import Changes, begin, change, move
 
 TICK = Ticked(at=later(2))

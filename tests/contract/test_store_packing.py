@@ -14,8 +14,9 @@ from app.core.agents.events import AgentEvent, Finished, Held, Kept, ToolAsked, 
 from app.core.agents.lifecycle import Signal
 from app.core.history.precision import TOLD_BY
 from tests.contract.store_support import NOON, World, later
-from tests.contract.test_store_codec import KINDS, values
+from tests.contract.test_store_codec import KINDS
 from tests.contract.test_store_figures import HOLD
+from tests.support.anything import values
 from tests.support.moves import Changes, move
 
 ENDED_AT = 50

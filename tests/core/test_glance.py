@@ -1,11 +1,16 @@
 """What lists show of an agent's log."""
 
+from dataclasses import replace
 from datetime import timedelta
+
+import pytest
 
 from app.core.agents.counters import fold
 from app.core.agents.events import AgentEvent, ModelCalled, SegmentStarted, Slept, ToolAsked, Waits
 from app.core.agents.lifecycle import State
-from app.core.limits import LimitName
+from app.core.agents.stops import Layer, Trip
+from app.core.breaker.verdict import LimitUse
+from app.core.limits import CATALOGUE, LimitName
 from app.core.words.glance import MOST_WHY_CHARACTERS, counted_on, first_glance, glance
 from app.core.words.report import report
 from tests.core.strategies import START, after_seconds, agent, only
@@ -46,3 +51,26 @@ def test_an_agent_that_goes_on_is_shown_with_what_it_has_used_since() -> None:
 
 def test_who_has_used_nothing_is_near_nothing() -> None:
     assert first_glance(agent(State.QUEUED)).nearest is None
+
+
+@pytest.mark.parametrize(
+    ("observed", "maximum", "share"), [(0, 0, 0), (1, 0, 1), (1, 4, 0.25), (4, 4, 1), (5, 4, 1.25)]
+)
+def test_of_a_limit_that_allows_nothing_all_is_used_at_once(
+    observed: float, maximum: float, share: float
+) -> None:
+    assert LimitUse(CATALOGUE[LimitName.MAX_SPAWNS], observed, maximum).share == share
+
+
+def test_an_agent_that_was_stopped_by_a_limit_that_allows_nothing_is_nearest_to_it() -> None:
+    stop = Trip(
+        limit=LimitName.MAX_SPAWNS,
+        observed=1,
+        maximum=0,
+        layer=Layer.HOOK,
+        at=START,
+        reason="max_spawns allows none.",
+    )
+    row = replace(agent(State.ESCALATED, limits=only(max_spawns=0, max_tool_calls=5)), stop=stop)
+    nearest = glance(report(row, [], START)).nearest
+    assert nearest is not None and (nearest.name, nearest.share) == (LimitName.MAX_SPAWNS, 1)

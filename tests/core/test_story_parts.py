@@ -147,7 +147,7 @@ def test_a_life_that_used_nothing_has_no_table() -> None:
     assert "  not used: max_turns, max_active_duration, max_sleep_duration" in lines
 
 
-def test_a_life_that_used_everything_has_nothing_unused() -> None:
+def test_a_life_that_used_everything_has_nothing_unused_and_the_nearest_limit_first() -> None:
     life = begun(only(max_tool_calls=5))
     life.asks_tool()
     life.waits(10)
@@ -155,8 +155,8 @@ def test_a_life_that_used_everything_has_nothing_unused() -> None:
     life.waits(20)
     assert part(told(life), "Limits (used of maximum)") == [
         "  max_tool_calls             1 of 5 tool calls",
-        "  max_active_duration        10 of 31536000 seconds",
         "  max_sleep_duration         20 of 31536000 seconds",
+        "  max_active_duration        10 of 31536000 seconds",
     ]
 
 

@@ -27,7 +27,7 @@ def kinds(squad: Story) -> list[tuple[int, MatterKind]]:
 
 def places(squad: Story) -> list[str]:
     """Where people act."""
-    return [place_to_act(each, squad.box.url) for each in found(squad).waiting]
+    return [place_to_act(each.listed, each.matter, squad.box.url) for each in found(squad).waiting]
 
 
 def number_of(squad: Story, task: Task) -> int:

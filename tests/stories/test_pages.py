@@ -22,7 +22,7 @@ def test_the_first_page_says_who_needs_a_person_why_and_where_to_act() -> None:
         [call] = [each for each in squad.calls(task) if "Which colour?" in each["body"]]
         assert page.links[f"comment on #{task.number}"] == call["html_url"]
         issue = f"{squad.box.url}/{REPOSITORY}/issues/{task.number}"
-        assert page.links["The colour is wrong"] == issue
+        assert page.links[f"{REPOSITORY}#{task.number}"] == issue
         told = reader.get("/needs-you.json").json()
         assert [each["agent"] for each in told["waiting"]] == [
             f"{REPOSITORY}#{task.number}/fixer/1"

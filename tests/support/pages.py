@@ -10,6 +10,7 @@ from tests.twins.story import Story
 
 PORT = 8001
 TOKEN = "the-token-of-the-link"
+_INLINE = frozenset({"a", "code", "span", "strong", "time"})
 
 
 class Reader:
@@ -57,17 +58,21 @@ class Page(HTMLParser):
 
     @property
     def text(self) -> str:
-        """All words, with one space between them."""
-        return " ".join(" ".join(self._words).split())
+        """All words, with one space between two, and between two blocks."""
+        return " ".join("".join(self._words).split())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Of the parser."""
         self.tags.add(tag)
+        if tag not in _INLINE:
+            self._words.append(" ")
         if tag == "a":
             self._link = dict(attrs).get("href") or "", len(self._words)
 
     def handle_endtag(self, tag: str) -> None:
         """Of the parser."""
+        if tag not in _INLINE:
+            self._words.append(" ")
         if tag == "a" and self._link is not None:
             href, since = self._link
             self.links[" ".join("".join(self._words[since:]).split())] = href

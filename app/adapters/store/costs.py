@@ -11,9 +11,10 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from app.adapters.store.tables import AGENTS, SPEND
+from app.core.agents.agent import AgentId
 from app.core.agents.events import AgentEvent, ModelCalled
 from app.core.money import CostsBy
-from app.ports import Cost
+from app.ports import Cost, SpentUntil
 
 _INSERT: Final = sa.insert(SPEND)
 _ISSUE: Final = AGENTS.c.repository + "#" + sa.cast(AGENTS.c.issue, sa.Text)
@@ -49,6 +50,29 @@ def record(connection: sa.Connection, spent: Sequence[Mapping[str, Any]]) -> Non
     """Write rows of events that are written in the same transaction."""
     if spent:
         connection.execute(_INSERT, spent)
+
+
+def in_time(connection: sa.Connection, agent: AgentId, points: int) -> Sequence[SpentUntil]:
+    """What an agent's calls had cost after each part of them: so many parts, or one for each."""
+    calls = (
+        sa.select(
+            SPEND.c.at,
+            SPEND.c.seq,
+            SPEND.c.nanousd,
+            (sa.func.row_number().over(order_by=SPEND.c.seq) - 1).label("place"),
+            sa.func.count().over().label("calls"),
+        )
+        .where(SPEND.c.agent_id == str(agent))
+        .subquery()
+    )
+    part = calls.c.place * points // calls.c.calls
+    nanousd = sa.func.coalesce(sa.func.sum(calls.c.nanousd), 0)
+    asked = sa.select(sa.func.max(calls.c.at), nanousd).group_by(part).order_by(part)
+    found, total = list[SpentUntil](), 0
+    for at, spent in connection.execute(asked):
+        total += int(spent)
+        found.append(SpentUntil(at, total))
+    return found
 
 
 def costs(

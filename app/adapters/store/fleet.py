@@ -53,6 +53,10 @@ def page(
 
 def _conditions(wanted: FleetFilter) -> Sequence[sa.ColumnElement[bool]]:
     found = list[sa.ColumnElement[bool]]()
+    if wanted.agent is not None:
+        found.append(AGENTS.c.id == str(wanted.agent))
+    if wanted.parent is not None:
+        found.append(AGENTS.c.parent == str(wanted.parent))
     if wanted.repository is not None:
         found.append(is_alike(AGENTS.c.repository, wanted.repository))
     if wanted.role is not None:

@@ -33,7 +33,7 @@ from app.core.budgets.ledger import (
     Spent,
 )
 from app.core.money import CostsBy
-from app.ports import FORGOTTEN_AFTER, Cost, StoreUnavailable
+from app.ports import FORGOTTEN_AFTER, Cost, SpentUntil, StoreUnavailable
 
 MOST_LEVELS: Final = 100
 """Of agents above an agent; far more than any `max_depth` allows."""
@@ -117,6 +117,10 @@ class SqlLedger:
         return await read(
             self._engine, lambda connection: costs.costs(connection, by, since, until)
         )
+
+    async def spent_in_time(self, agent: AgentId, points: int) -> Sequence[SpentUntil]:
+        """What an agent's own model calls had cost after some of them, in order."""
+        return await read(self._engine, lambda connection: costs.in_time(connection, agent, points))
 
     async def _reserve(
         self,

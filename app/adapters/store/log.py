@@ -1,8 +1,9 @@
 """The event logs. Whoever writes one has locked the agent's row before: so `seq` has no gaps."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final, Self
 
 import sqlalchemy as sa
@@ -11,8 +12,20 @@ from app.adapters.store import costs
 from app.adapters.store.codec import decode_event, decode_log, encode_event
 from app.adapters.store.tables import AGENTS, EVENTS, PACKED_LOGS
 from app.core.agents.agent import AgentId
-from app.core.agents.events import AgentEvent, ModelCalled, Passed, Warned
+from app.core.agents.events import (
+    AgentEvent,
+    ModelAsked,
+    ModelCalled,
+    Passed,
+    Spoke,
+    Ticked,
+    ToolAsked,
+    ToolEnded,
+    TurnAsked,
+    Warned,
+)
 from app.core.agents.lifecycle import LIVE, State
+from app.ports import Logged
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +127,49 @@ def read_encoded(connection: sa.Connection, agent: str) -> Sequence[str]:
     return bodies
 
 
+def read_before(
+    connection: sa.Connection, agent: AgentId, before: int | None, most: int
+) -> Sequence[Logged]:
+    """The last events with a number below `before`, in order; None: the last of all."""
+    end = _NEVER if before is None else before
+    return _last(connection, str(agent), most, end, lambda _: True, sa.true())
+
+
+def read_landmarks(connection: sa.Connection, agent: AgentId, most: int) -> Sequence[Logged]:
+    """The last events that tell turns and calls apart, in order."""
+    return _last(connection, str(agent), most, _NEVER, _is_landmark, _IS_LANDMARK)
+
+
+def _last(
+    connection: sa.Connection,
+    agent: str,
+    most: int,
+    end: int,
+    is_wanted: Callable[[str], bool],
+    condition: sa.ColumnElement[bool],
+) -> Sequence[Logged]:
+    """What is wanted of the events below `end`, in order. Of a log that is packed between the two
+    questions, the first has told all."""
+    loose = _LOOSE.where(EVENTS.c.seq < end, condition).limit(most)
+    found = [(row.seq, row.body) for row in connection.execute(loose, {"agent": agent})]
+    if len(found) < most:
+        end = found[-1][0] if found else end
+        packed = connection.scalar(_PACKED, {"agent": agent})
+        bodies = [] if packed is None else decode_log(packed)[: end - 1]
+        older = ((seq, bodies[seq - 1]) for seq in range(len(bodies), 0, -1))
+        wanted = (each for each in older if is_wanted(each[1]))
+        found += islice(wanted, most - len(found))
+    return [Logged(seq, decode_event(body)) for seq, body in reversed(found)]
+
+
+def _is_landmark(body: str) -> bool:
+    """The same as `_IS_LANDMARK`, of an event as it is packed."""
+    kind = body[len(_TYPE_BEGINS) : body.index('"', len(_TYPE_BEGINS))]
+    if kind == ToolAsked.__name__:
+        return _HAS_SUITE in body
+    return _NO_OUTCOME not in body if kind == ToolEnded.__name__ else kind not in _ROUTINE
+
+
 def warned(connection: sa.Connection, since: datetime) -> Sequence[tuple[AgentId, Warned | Passed]]:
     """What limits have told agents since then without stopping them, the oldest first.
 
@@ -132,6 +188,21 @@ def warned(connection: sa.Connection, since: datetime) -> Sequence[tuple[AgentId
     return [(agent, event) for agent, event in told if isinstance(event, Warned | Passed)]
 
 
+_NEVER: Final = 2**31 - 1
+"""Above all numbers of events."""
+_ROUTINE: Final = tuple(
+    kind.__name__
+    for kind in (TurnAsked, ModelAsked, ModelCalled, Spoke, Ticked, ToolAsked, ToolEnded)
+)
+_TYPE_BEGINS: Final = '{"type":"'
+_HAS_SUITE: Final = '"suite":{'
+_NO_OUTCOME: Final = '"outcome":null'
+_IS_LANDMARK: Final = sa.or_(
+    EVENTS.c.type.not_in(_ROUTINE),
+    sa.and_(EVENTS.c.type == ToolAsked.__name__, EVENTS.c.body.contains(_HAS_SUITE)),
+    sa.and_(EVENTS.c.type == ToolEnded.__name__, ~EVENTS.c.body.contains(_NO_OUTCOME)),
+)
+"""Within a text of JSON a quotation mark is escaped: neither mark is found there."""
 _WARNED: Final = (Warned.__name__, Passed.__name__)
 _NO_TOKENS: Final = Tokens(0, 0)
 _AGENTS: Final = AGENTS.c.id.in_(sa.bindparam("agents", expanding=True))
@@ -163,6 +234,16 @@ _WHOLE: Final = sa.union_all(
     ),
 ).order_by("seq")
 """A packed log and, after it, the events that came later."""
+_PACKED: Final = sa.select(PACKED_LOGS.c.body).where(PACKED_LOGS.c.agent_id == _AGENT)
+_LOOSE: Final = (
+    sa.select(EVENTS.c.seq, EVENTS.c.body)
+    .where(
+        EVENTS.c.agent_id == _AGENT,
+        EVENTS.c.seq > sa.func.coalesce(_PACKED_UNTIL.scalar_subquery(), 0),
+    )
+    .order_by(EVENTS.c.seq.desc())
+)
+"""Events that are not packed, the last first."""
 
 
 def _rows(

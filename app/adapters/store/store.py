@@ -70,6 +70,7 @@ from app.ports import (
     FleetFilter,
     Funding,
     HeardCommands,
+    Logged,
     Look,
     NewAgent,
     Pass,
@@ -432,6 +433,20 @@ class SqlStore:
     async def log(self, agent: AgentId) -> Sequence[AgentEvent]:
         """All events of the agent, in order."""
         return await read(self._engine, lambda connection: log.read(connection, agent))
+
+    async def log_before(
+        self, agent: AgentId, *, before: int | None, most: int
+    ) -> Sequence[Logged]:
+        """The last events below a number, in order."""
+        return await read(
+            self._engine, lambda connection: log.read_before(connection, agent, before, most)
+        )
+
+    async def landmarks(self, agent: AgentId, most: int) -> Sequence[Logged]:
+        """The last events that tell turns and calls apart, in order."""
+        return await read(
+            self._engine, lambda connection: log.read_landmarks(connection, agent, most)
+        )
 
     async def pack_logs(self, before: datetime) -> int:
         """Let logs of agents that ended before an instant take less room; how many now do."""

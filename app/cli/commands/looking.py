@@ -60,11 +60,17 @@ def agents(
     show_registry(wanted, sort, as_json=as_json)
 
 
-def explain(agent: AgentName, as_json: AsJson = False) -> None:
+def explain(
+    agent: AgentName,
+    timeline: Annotated[
+        bool, typer.Option("--timeline", help="All that it did, too: a line for each thing.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Why an agent stopped, from its log."""
     from app.cli.explain import explain_agent
 
-    explain_agent(agent, as_json=as_json)
+    explain_agent(agent, has_timeline=timeline, as_json=as_json)
 
 
 workers = typer.Typer(invoke_without_command=True)

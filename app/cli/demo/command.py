@@ -156,7 +156,7 @@ def _program() -> str:
 
 def _bar(use: LimitUse) -> Sequence[tuple[str, str]]:
     """The use of a limit, its words and its colours."""
-    share = min(use.observed / use.maximum, 1.0)
+    share = min(use.share, 1.0)
     filled = round(share * _BAR_BLOCKS)
     colour = "red" if share >= 1 else "yellow" if share >= 0.8 else "green"
     used = f" {use.name.removeprefix('max_')} {figure(use.observed)}/{figure(use.maximum)}"

@@ -120,6 +120,12 @@ class LimitUse:
         return self.info.name
 
     @property
+    def share(self) -> float:
+        """How much of it, from 0 on; 1: all. Of a limit that allows nothing, all is used as soon
+        as anything is asked for."""
+        return self.observed / self.maximum if self.maximum else float(self.observed > 0)
+
+    @property
     def words(self) -> str:
         """`150 of 200 tool calls`."""
         return amount_words(self.info, self.observed, self.maximum)

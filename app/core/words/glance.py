@@ -54,7 +54,7 @@ class Glance:
     def nearest(self) -> LimitUse | None:
         """The limit of which the greatest share is used; None: nothing was used of any."""
         used = [use for use in self.uses if use.observed > 0]
-        return max(used, key=lambda use: use.observed / use.maximum, default=None)
+        return max(used, key=lambda use: use.share, default=None)
 
     def at(self, now: datetime) -> "Glance":
         """The same as of now: of who does nothing, only the sleep grows."""

@@ -185,7 +185,7 @@ def report(
         uses=uses_of(agent, counters, at),
         kept=kept[-1] if kept else None,
         slept=slept[-1] if slept and agent.state is State.SLEEPING else None,
-        test_runs=tuple(_test_runs(log)),
+        test_runs=tuple(test_runs_of(log)),
         warnings=tuple(event for event in log if isinstance(event, Warned)),
         passed=tuple(event for event in log if isinstance(event, Passed)),
         noticed=tuple(event for event in log if isinstance(event, Noticed)),
@@ -279,7 +279,7 @@ def _progress(log: Sequence[AgentEvent]) -> Progress:
     earlier_runs = sum(_is_test_run(event) for event in log[: at + 1])
     return Progress(
         grant=grant if isinstance(grant, Raised) else None,
-        test_runs=tuple(_test_runs(log)[earlier_runs:]),
+        test_runs=tuple(test_runs_of(log)[earlier_runs:]),
         diff=diffs[-1] if diffs else None,
         diff_before=before[-1] if before else None,
     )
@@ -289,7 +289,8 @@ def _is_test_run(event: AgentEvent) -> bool:
     return isinstance(event, ToolAsked) and event.suite is not None
 
 
-def _test_runs(log: Sequence[AgentEvent]) -> list[TestRun]:
+def test_runs_of(log: Sequence[AgentEvent]) -> list[TestRun]:
+    """The test runs among these events, oldest first."""
     ended = {event.call: event for event in log if isinstance(event, ToolEnded)}
     runs: list[TestRun] = []
     last_fingerprint: str | None = None

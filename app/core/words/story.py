@@ -13,6 +13,7 @@ from app.core.agents.agent import Agent, Effect, EffectName, EffectState
 from app.core.agents.deaths import workers_lost
 from app.core.agents.events import (
     AgentEvent,
+    Braked,
     Decided,
     Failed,
     FilesMoved,
@@ -33,21 +34,18 @@ from app.core.agents.events import (
     Warned,
 )
 from app.core.agents.lifecycle import State
+from app.core.agents.queueing import QueuePlace
 from app.core.breaker.verdict import LimitUse, figure, money
 from app.core.limits import LimitName
 from app.core.money import usd
 from app.core.text.markdown import cut
 from app.core.words.files import lost_words
 from app.core.words.refusals import held_words
-from app.core.words.report import Report, TestRun
+from app.core.words.report import Report
 from app.core.words.tables import estimate_words, in_unit
+from app.core.words.timeline import PASSED_HOW, outcome_words, verified_words
 
 MOST_TEST_RUNS: Final = 12
-_PASSING: Final = {
-    "shadow": "only judged, in shadow",
-    "refused": "what it asked for was refused",
-    "warn": "only warns",
-}
 MOST_REFUSED_HOSTS: Final = 20
 MOST_DECISIONS: Final = 10
 CALLS_BEFORE_THE_STOP: Final = 5
@@ -89,14 +87,8 @@ def command_words(at: datetime, by: str, lines: Sequence[str], *, is_refused: bo
 
 
 def _verified_words(event: Verified) -> str:
-    head = f"Commit {event.sha[:12]} was checked in a clean checkout"
-    match event.sound:
-        case Known.YES:
-            return f"{head}: it is sound"
-        case Known.NO:
-            return f"{head}: {quoted(event.why)}"
-        case Known.UNKNOWN:
-            return f"Commit {event.sha[:12]} could not be checked: {quoted(event.why)}"
+    why = "" if event.sound is Known.YES else quoted(event.why)
+    return ": ".join(filter(None, (verified_words(event), why)))
 
 
 def _worker_words(agent: Agent, log: Sequence[AgentEvent]) -> str:
@@ -193,9 +185,10 @@ class _Story:
             yield f"  … {len(times) - MOST_REFUSED_HOSTS} more"
 
     def limits(self) -> Iterator[str]:
-        """Each limit's course: how far it came, and what it said on the way."""
+        """Each limit's course, the nearest first: how far it came, and what it said on the way."""
         courses = {use.name: ", ".join(self._course(use.name)) for use in self._report.uses}
         used = [use for use in self._report.uses if use.observed or courses[use.name]]
+        used.sort(key=lambda use: use.share, reverse=True)
         if used:
             yield "Limits (used of maximum)"
         for use in used:
@@ -215,7 +208,7 @@ class _Story:
                 case Warned(at=at, limit=limit, observed=observed) if limit is name:
                     yield f"warned at {in_unit(name, observed)} ({self._clock(at)})"
                 case Passed(at=at, limit=limit, observed=observed) if limit is name:
-                    why = _PASSING[event.how]
+                    why = PASSED_HOW[event.how]
                     yield f"passed at {in_unit(name, observed)} ({self._clock(at)}; {why})"
                 case Held(at=at, hold=hold) if hold.limit is name:
                     yield f"paused at {in_unit(name, hold.observed)} ({self._clock(at)})"
@@ -231,7 +224,7 @@ class _Story:
         runs = self._report.test_runs
         if not runs:
             return
-        outcomes = [_outcome_words(run) for run in runs]
+        outcomes = [outcome_words(run.outcome) for run in runs]
         tally = ", ".join(
             f"{outcomes.count(outcome)} {outcome}" for outcome in dict.fromkeys(outcomes)
         )
@@ -242,7 +235,7 @@ class _Story:
         for number, run in enumerate(runs[first:], first + 1):
             change = " after a change" if run.changed else " without a change"
             since = change if number > 1 else ""
-            yield f"  {number}. {_outcome_words(run)}{since}: {quoted(run.command)}"
+            yield f"  {number}. {outcome_words(run.outcome)}{since}: {quoted(run.command)}"
             if run.failures:
                 yield f"     {quoted(run.failures)}"
 
@@ -329,7 +322,8 @@ class _Story:
                 return f"not yet{tried}{why}{due}{url}"
 
     def next_steps(self) -> Iterator[str]:
-        steps = list(_next_steps(self._report, self._effects))
+        view = self._report
+        steps = list(next_steps(self._agent, self._effects, view.brake, view.queue))
         if steps:
             yield "What to do"
         for step in steps:
@@ -370,8 +364,14 @@ def duration_words(duration: timedelta) -> str:
     return f"{seconds} s"
 
 
-def _next_steps(report: Report, effects: Mapping[EffectName, Effect]) -> Iterator[str]:
-    agent = report.agent
+def next_steps(
+    agent: Agent,
+    effects: Mapping[EffectName, Effect],
+    brake: Braked | None,
+    queue: QueuePlace | None,
+) -> Iterator[str]:
+    """What a person can do about it, one sentence or two each. `brake`: the one that holds it;
+    `queue`: where it stands, if it waits for a worker."""
     if any(effect.state is EffectState.REFUSED for effect in effects.values()):
         yield "Mend what GitHub refuses (permissions of the App, a locked issue, protection)."
     if agent.parent is not None:
@@ -380,7 +380,7 @@ def _next_steps(report: Report, effects: Mapping[EffectName, Effect]) -> Iterato
     issue, role = agent.id.issue, agent.id.role
     match agent.state:
         case State.QUEUED:
-            yield _while_queued(report)
+            yield _while_queued(agent, brake, queue)
         case State.ACTIVE:
             yield f"Nothing: it works. A comment on #{issue} stops it: /squadron stop {role}."
         case State.STOPPING:
@@ -420,8 +420,8 @@ def _next_steps(report: Report, effects: Mapping[EffectName, Effect]) -> Iterato
             assert_never(agent.state)
 
 
-def _while_queued(report: Report) -> str:
-    agent, again = report.agent, "it goes on by itself then"
+def _while_queued(agent: Agent, brake: Braked | None, queue: QueuePlace | None) -> str:
+    again = "it goes on by itself then"
     match agent.waits_for:
         case Waits.ROOM:
             return f"Free space on Squadron's disk: {again}."
@@ -434,11 +434,10 @@ def _while_queued(report: Report) -> str:
             return f"Raise the budget, or wait until it renews: {again}."
         case Waits.CAP:
             return "Nothing: it begins when another one of its repository, or of its role, ends."
-        case _ if report.brake is not None:
+        case _ if brake is not None:
             return "Lift the brake: squadron resume, or /squadron resume where it was put on."
-        case _ if report.queue is not None:
-            place = report.queue.place
-            return f"Nothing: it is number {place} in the queue (see `squadron workers`)."
+        case _ if queue is not None:
+            return f"Nothing: it is number {queue.place} in the queue (see `squadron workers`)."
         case _:
             return "Nothing: it begins as soon as a worker takes it."
 
@@ -449,10 +448,6 @@ def _state_words(agent: Agent) -> str:
 
 def _use_words(use: LimitUse) -> str:
     return use.words
-
-
-def _outcome_words(run: TestRun) -> str:
-    return "not finished" if run.outcome is None else run.outcome.replace("_", " ")
 
 
 def _end_words(end: ToolEnded | None) -> str:

@@ -1,12 +1,16 @@
 """HTML from templates: what comes in is text, and stays text."""
 
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import jinja2
 from starlette.responses import HTMLResponse
 
+from app.core.agents.agent import AgentId
+from app.core.breaker.verdict import money
 from app.core.words.ages import age_words
+from app.core.words.timeline import outcome_words
 
 
 class Templates:
@@ -20,11 +24,16 @@ class Templates:
             lstrip_blocks=True,
             undefined=jinja2.StrictUndefined,
         )
-        self._templates.filters |= {"stamp": stamp, "machine": machine}
+        self._templates.filters |= _FILTERS
 
     def page(self, name: str, *, status_code: int = 200, **shown: Any) -> HTMLResponse:
         """One page."""
         return HTMLResponse(self._templates.get_template(name).render(shown), status_code)
+
+
+def path_of(agent: AgentId) -> str:
+    """Where an agent's page is."""
+    return f"/agents/{agent.repository}/{agent.issue}/{agent.role}/{agent.attempt}"
 
 
 def ages(now: datetime) -> dict[str, Any]:
@@ -44,3 +53,34 @@ def stamp(at: datetime) -> str:
 def machine(at: datetime) -> str:
     """As `<time datetime=…>` has it."""
     return at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def clock(at: datetime) -> str:
+    """The time of a day, in UTC."""
+    return f"{at.astimezone(UTC):%H:%M:%S}"
+
+
+def day(at: datetime) -> str:
+    """Which day it was, in UTC."""
+    return f"{at.astimezone(UTC):%A, %Y-%m-%d}"
+
+
+def took(time: timedelta) -> str:
+    """How long something took: `0.4 s`, `12 s`, `3m`."""
+    seconds = time.total_seconds()
+    if seconds < 1:
+        return f"{seconds:.1f} s"
+    return f"{seconds:.0f} s" if seconds < 60 else age_words(time)
+
+
+_FILTERS: Final[Mapping[str, Callable[[Any], object]]] = {
+    "stamp": stamp,
+    "machine": machine,
+    "clock": clock,
+    "day": day,
+    "took": took,
+    "path": path_of,
+    "agent_id": AgentId.parse,
+    "money": money,
+    "outcome": outcome_words,
+}

@@ -7,7 +7,7 @@ from app.bootstrap import Service
 from app.config.settings import git_url_of
 from app.core.words.refusals import brake_words
 from app.services.needs_you import needs_you, place_to_act
-from app.services.views import needs_you_json
+from app.services.page_views import needs_you_json
 from app.web.pages.html import Templates, ages
 
 
@@ -27,7 +27,7 @@ class NeedsYouPage:
             "needs_you.html",
             needing=found,
             github=self._github,
-            place_to_act=lambda waiting: place_to_act(waiting, self._github),
+            place_to_act=lambda each: place_to_act(each.listed, each.matter, self._github),
             brake_words=brake_words,
             **ages(now),
         )

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from app.bootstrap import Service
 from app.ports import StoreUnavailable
+from app.web.pages.agent import PATH, AgentPage
 from app.web.pages.door import LocalDoor
 from app.web.pages.html import Templates
 from app.web.pages.needs_you import NeedsYouPage
@@ -34,6 +35,7 @@ def site(service: Service, local: LocalPages) -> ASGIApp:
     """All pages of an installation, for HTTP."""
     templates = Templates()
     needs_you = NeedsYouPage(service, templates)
+    agent = AgentPage(service, templates)
 
     async def unavailable(_: Request, error: Exception) -> Response:
         why = f"The database does not answer: {error}"
@@ -47,6 +49,8 @@ def site(service: Service, local: LocalPages) -> ASGIApp:
         routes=[
             Route("/", needs_you.page),
             Route("/needs-you.json", needs_you.as_json),
+            Route(PATH, agent.page),
+            Route(f"{PATH}.json", agent.as_json),
             Mount("/static", StaticFiles(packages=[("app.web.pages", "static")])),
         ],
         exception_handlers={StoreUnavailable: unavailable, 404: missing},

@@ -1,0 +1,87 @@
+"""Pages as JSON, for programs: the same that people see."""
+
+from app.core.money import usd
+from app.core.words.matters import Matter
+from app.core.words.timeline import Entry
+from app.ports import FleetAgent
+from app.services.closeup import Closeup
+from app.services.needs_you import NeedsYou, Waiting, place_to_act
+from app.services.views import (
+    Json,
+    brake_json,
+    command_json,
+    effect_json,
+    fleet_json,
+    instant,
+    test_run_json,
+)
+
+
+def needs_you_json(found: NeedsYou, github: str) -> Json:
+    """All that waits for a person. `github`: its address in a browser."""
+    return {
+        "waiting": [_waiting_json(each, github) for each in found.waiting],
+        "is_whole": found.is_whole,
+        "brakes": [*map(brake_json, found.brakes)],
+        "lacks_worker": found.lacks_worker,
+    }
+
+
+def _waiting_json(waiting: Waiting, github: str) -> Json:
+    agent, matter = waiting.listed.agent, waiting.matter
+    return {
+        "agent": str(agent.id),
+        "repository": agent.repository,
+        "issue": agent.id.issue,
+        "role": agent.id.role,
+        "title": agent.assignment.task.title,
+        "state": agent.state.value,
+        "waits_for": agent.waits_for.value if agent.waits_for else None,
+        **_matter_json(waiting.listed, matter, github),
+    }
+
+
+def _matter_json(listed: FleetAgent, matter: Matter, github: str) -> Json:
+    return {
+        "kind": matter.kind.value,
+        "since": instant(matter.since),
+        "deadline": instant(matter.deadline) if matter.deadline else None,
+        "why": matter.why,
+        "action": matter.action,
+        "url": place_to_act(listed, matter, github),
+    }
+
+
+def closeup_json(seen: Closeup, github: str) -> Json:
+    """One agent, as its page shows it. `github`: its address in a browser."""
+    listed = seen.listed
+    return {
+        **fleet_json(listed),
+        "title": listed.agent.assignment.task.title,
+        "needs": [_matter_json(listed, matter, github) for matter in seen.matters],
+        "went_wrong": [*map(entry_json, seen.went_wrong)],
+        "runs": [*map(entry_json, seen.runs)],
+        "effects": [*map(effect_json, seen.effects.values())],
+        "test_runs": [*map(test_run_json, seen.test_runs)],
+        "sub_agents": [*map(fleet_json, seen.sub_agents)],
+        "spent": [{"at": instant(at), "usd": usd(nanousd)} for at, nanousd in seen.spent],
+        "commands": [*map(command_json, seen.told)],
+        "next_steps": [*seen.next_steps],
+        "timeline": [*map(entry_json, seen.entries)],
+        "older": seen.older,
+    }
+
+
+def entry_json(entry: Entry) -> Json:
+    """One line of a timeline."""
+    return {
+        "seq": entry.seq,
+        "at": instant(entry.at),
+        "what": entry.what,
+        "said": entry.said,
+        "result": entry.result,
+        "output": entry.output,
+        "tone": entry.tone.value,
+        "seconds": None if entry.took is None else entry.took.total_seconds(),
+        "is_open": entry.is_open,
+    }
