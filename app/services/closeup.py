@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectState
+from app.core.agents.events import Known, SegmentStarted, Verified
 from app.core.agents.lifecycle import State
 from app.core.breaker.verdict import LimitUse
 from app.core.budgets.ledger import Holding
@@ -13,7 +14,15 @@ from app.core.words.matters import Matter
 from app.core.words.report import TestRun, braked, test_runs_of
 from app.core.words.story import next_steps
 from app.core.words.timeline import Entry, Tone, timeline
-from app.ports import FleetAgent, FleetFilter, HeardCommands, Ledger, SpentUntil, Store
+from app.ports import (
+    FleetAgent,
+    FleetFilter,
+    HeardCommands,
+    Ledger,
+    Logged,
+    SpentUntil,
+    Store,
+)
 from app.services.fleet import fleet_page, matters_of
 
 MOST_OF_THE_LOG: Final = 400
@@ -37,6 +46,11 @@ class Closeup:
     news: Sequence[Entry]
     """Its timeline without what happens in every turn, the last first: not all of it, if it is
     long."""
+    went_wrong: Sequence[Entry]
+    """What stopped it, or keeps its work from people, the last first: what came before it went on,
+    or before its work was found sound, is over."""
+    runs: Sequence[Entry]
+    """Calls that have not ended, of who is at work."""
     test_runs: Sequence[TestRun]
     """The last ones, oldest first."""
     said_last: Entry | None
@@ -54,17 +68,6 @@ class Closeup:
     told: Sequence[HeardCommands]
     """What people told Squadron about it, oldest first."""
     next_steps: Sequence[str]
-
-    @property
-    def went_wrong(self) -> Sequence[Entry]:
-        """What stopped it or kept its work from people, the last first."""
-        return [each for each in self.news if each.tone is Tone.BAD][:MOST_IN_SIGHT]
-
-    @property
-    def runs(self) -> Sequence[Entry]:
-        """Calls that have not ended while it is at work."""
-        is_at_work = self.listed.agent.state is State.ACTIVE
-        return [each for each in self.entries if each.is_open] if is_at_work else []
 
     @property
     def pending(self) -> Sequence[Effect]:
@@ -91,16 +94,20 @@ async def closeup(
     effects = await store.effects(agent.id)
     landmarks = await store.landmarks(agent.id, MOST_LANDMARKS)
     log = await store.log_before(agent.id, before=before, most=MOST_OF_THE_LOG)
-    news, events = timeline(landmarks), [event for _, event in landmarks]
+    news, events = timeline(landmarks)[::-1], [event for _, event in landmarks]
+    entries = timeline(log)[::-1]
+    is_seen_now = agent.state is State.ACTIVE and before is None
     children = FleetFilter(parent=agent.id)
     return Closeup(
         listed=listed,
         matters=matters_of(listed, now),
         effects=effects,
-        news=[each for each in reversed(news) if each.tone is not Tone.ROUTINE],
+        news=[each for each in news if each.tone is not Tone.ROUTINE],
+        went_wrong=_went_wrong(landmarks, news),
+        runs=[each for each in entries if each.is_open] if is_seen_now else [],
         test_runs=test_runs_of(events)[-MOST_TEST_RUNS:],
-        said_last=next((each for each in reversed(news) if each.output), None),
-        entries=timeline(log)[::-1],
+        said_last=next((each for each in news if each.output), None),
+        entries=entries,
         older=log[0].seq if log and log[0].seq > 1 else None,
         spent=await ledger.spent_in_time(agent.id, MONEY_POINTS),
         holding=await ledger.holding(agent.id),
@@ -108,6 +115,17 @@ async def closeup(
         told=commands_about(agent, effects, await store.heard_commands(agent.repository)),
         next_steps=[*next_steps(agent, effects, braked(events), listed.queue)],
     )
+
+
+def _went_wrong(landmarks: Sequence[Logged], news: Sequence[Entry]) -> Sequence[Entry]:
+    overs = (
+        seq
+        for seq, event in landmarks
+        if isinstance(event, SegmentStarted)
+        or (isinstance(event, Verified) and event.sound is Known.YES)
+    )
+    over = max(overs, default=0)
+    return [each for each in news if each.tone is Tone.BAD and each.seq > over][:MOST_IN_SIGHT]
 
 
 def commands_about(

@@ -227,7 +227,7 @@ def end(call: str, seconds: float, *, ok: bool = True, outcome: Outcome | None =
     ("ended", "result", "tone", "output"),
     [
         (end("a", 2), "", Tone.ROUTINE, ""),
-        (end("a", 2, outcome=Outcome.PASSED), "tests passed", Tone.GOOD, ""),
+        (end("a", 2, outcome=Outcome.PASSED), "tests: passed", Tone.GOOD, ""),
         (
             end("a", 2, ok=False, outcome=Outcome.FAILED),
             "tests: failed: test_it", Tone.WARNING, "E\n1",
@@ -247,6 +247,15 @@ def test_a_call_and_its_end_are_one_line_where_the_call_began(
     ]
 
 
+def test_a_call_is_open_as_long_as_its_segment_lasts() -> None:
+    """Whoever ran it is gone then."""
+    again = SegmentStarted(at=START, segment=1, attempt=1)
+    for over in (again, SegmentEnded(at=START, why="gone", died=True)):
+        call, _, later = timeline([(3, ask("a")), (4, over), (5, end("a", 2))])
+        assert (call.is_open, call.result) == (False, "did not end")
+        assert later.what == "A call that began before"
+
+
 def test_a_call_that_was_cut_off_did_not_fail() -> None:
     cut_off = ToolEnded(at=START, call="a", ok=False, cut_off=True)
     [line] = timeline([(3, ask("a")), (4, cut_off)])
@@ -255,7 +264,7 @@ def test_a_call_that_was_cut_off_did_not_fail() -> None:
 
 def test_the_end_of_a_call_that_began_on_the_page_before_is_a_line_of_its_own() -> None:
     [line] = timeline([(9, end("a", 2, outcome=Outcome.PASSED))])
-    assert (line.what, line.result) == ("A call that began before", "tests passed")
+    assert (line.what, line.result) == ("A call that began before", "tests: passed")
     assert line.took is None and not line.is_open
 
 

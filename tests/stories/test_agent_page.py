@@ -46,9 +46,20 @@ def test_the_page_of_finished_work_shows_what_squadron_saw_of_it() -> None:
         assert "1 file changed, +1 −1 lines" in page.text
         assert "What it says: It is 42." in page.text
         assert "Failed and pending" not in page.text
-        assert f"bash {TEST} tests passed" in page.text
+        assert f"bash {TEST} tests: passed" in page.text
         told = [page.text.index(words) for words in ("Its work became pull", "A prompt was sent")]
         assert told == sorted(told), "the last comes first"
+
+
+def test_what_was_wrong_and_is_over_is_not_in_the_way() -> None:
+    with story(PLACES) as squad:
+        task = squad.give("pauser", "Two calls are too many", *TOO_MUCH, completes("Done."))
+        reader, path = Reader(squad), path_of(Task(REPOSITORY, 1, ""), "pauser")
+        assert "Failed and pending 12:00:04 A limit pauses it" in reader.page(path).text
+        squad.comment(task, "/squadron raise max_tool_calls +5")
+        squad.settle()
+        page = reader.page(path)
+        assert "Failed and pending" not in page.text and "A limit pauses it" in page.text
 
 
 def test_what_people_say_to_an_agent_and_what_it_asks_stand_in_its_timeline() -> None:

@@ -43,7 +43,7 @@ from app.core.words.files import lost_words
 from app.core.words.refusals import held_words
 from app.core.words.report import Report
 from app.core.words.tables import estimate_words, in_unit
-from app.core.words.timeline import PASSED_HOW, outcome_words, verified_words
+from app.core.words.timeline import PASSED_HOW, outcome_words, result_words, verified_words
 
 MOST_TEST_RUNS: Final = 12
 MOST_REFUSED_HOSTS: Final = 20
@@ -258,7 +258,8 @@ class _Story:
         by_children = sum(event.tool_calls for event in before if isinstance(event, Returned))
         first = len(calls) - len(shown) + 1
         for number, call in enumerate(shown, first):
-            what = f"{quoted(call.tool)}: {quoted(call.what)}{_end_words(ends.get(call.call))}"
+            result = result_words(ends.get(call.call))
+            what = f"{quoted(call.tool)}: {quoted(call.what)}{f' ({result})' if result else ''}"
             yield f"  {number}. {self._clock(call.at)} {what}"
         if by_children:
             yield f"  (and {by_children} tool calls of sub-agents)"
@@ -448,14 +449,6 @@ def _state_words(agent: Agent) -> str:
 
 def _use_words(use: LimitUse) -> str:
     return use.words
-
-
-def _end_words(end: ToolEnded | None) -> str:
-    if end is None:
-        return " (did not end)"
-    if end.outcome is not None:
-        return f" (tests: {end.outcome.replace('_', ' ')})"
-    return "" if end.ok else " (failed)"
 
 
 def _full(at: datetime) -> str:

@@ -157,7 +157,8 @@ class _Told(NamedTuple):
 
 
 def timeline(log: Iterable[tuple[int, AgentEvent]]) -> list[Entry]:
-    """Some events that follow each other, with their numbers. A call and its end are one line."""
+    """Some events that follow each other, with their numbers. A call and its end are one line; one
+    that has no end is open as long as the segment lasts."""
     entries, calls = list[Entry](), dict[str, int]()
     model_asked_at: datetime | None = None
     for seq, event in log:
@@ -176,12 +177,18 @@ def timeline(log: Iterable[tuple[int, AgentEvent]]) -> list[Entry]:
             case ToolEnded(at=at):
                 before = Entry(seq, at, "A call that began before", tone=Tone.ROUTINE)
                 entries.append(replace(_ended(before, event), took=None))
+            case SegmentStarted() | SegmentEnded():
+                for place in calls.values():
+                    entries[place] = replace(
+                        entries[place], result=result_words(None), is_open=False
+                    )
+                calls.clear()
+                entries.append(_entry(seq, event))
             case ToolAsked(at=at, call=call):
                 calls[call] = len(entries)
                 entries.append(Entry(seq, at, event.tool, event.what, Tone.ROUTINE, is_open=True))
             case _:
-                what, said, tone, output = _words(event)
-                entries.append(Entry(seq, event.at, what, said, tone, output=output))
+                entries.append(_entry(seq, event))
     return entries
 
 
@@ -201,25 +208,34 @@ def outcome_words(outcome: Outcome | None) -> str:
     return "not finished" if outcome is None else outcome.replace("_", " ")
 
 
+def result_words(end: ToolEnded | None) -> str:
+    """What came of a call; empty: it did what it was asked. None: it has no end."""
+    if end is None:
+        return "did not end"
+    if end.outcome is not None:
+        return f"tests: {outcome_words(end.outcome)}"
+    if end.cut_off:
+        return "cut off when its turn was over"
+    return "" if end.ok and not end.error else "failed"
+
+
+def _entry(seq: int, event: _Happening) -> Entry:
+    what, said, tone, output = _words(event)
+    return Entry(seq, event.at, what, said, tone, output=output)
+
+
 def _ended(call: Entry, end: ToolEnded) -> Entry:
-    result, tone = _result(end)
-    words = ": ".join(filter(None, (result, end.failures)))
+    words = ": ".join(filter(None, (result_words(end), end.failures)))
+    tone = _tone_of_end(end)
     took = end.at - call.at
     return replace(call, result=words, tone=tone, output=end.output, took=took, is_open=False)
 
 
-def _result(end: ToolEnded) -> tuple[str, Tone]:
-    match end.outcome:
-        case Outcome.PASSED:
-            return "tests passed", Tone.GOOD
-        case Outcome.FAILED | Outcome.DID_NOT_RUN | Outcome.UNKNOWN as outcome:
-            return f"tests: {outcome_words(outcome)}", Tone.WARNING
-        case None if end.cut_off:
-            return "cut off when its turn was over", Tone.ROUTINE
-        case None if not end.ok or end.error:
-            return "failed", Tone.WARNING
-        case None:
-            return "", Tone.ROUTINE
+def _tone_of_end(end: ToolEnded) -> Tone:
+    if end.outcome is Outcome.PASSED:
+        return Tone.GOOD
+    went_well = end.cut_off or (end.ok and not end.error)
+    return Tone.ROUTINE if end.outcome is None and went_well else Tone.WARNING
 
 
 def _model_words(event: ModelCalled) -> tuple[str, str, Tone]:

@@ -67,10 +67,11 @@ class NeedsHuman:
         """If this is a needs-human issue: closed, it calls for nobody. May raise `GitHubFailed`."""
         store = self._world.store
         told = await store.needs_human_issues(repository.full_name)
-        called_for = [agent for agent, issue in told.items() if issue == number]
-        agents = [await store.agent(agent) for agent in called_for]
-        for agent in filter(None, agents):
-            issue = await self._world.github.issue(repository, number)
+        called_for = [agent for agent, its_issue in told.items() if its_issue == number]
+        if not called_for:
+            return
+        issue = await self._world.github.issue(repository, number)
+        for agent in filter(None, [await store.agent(each) for each in called_for]):
             await self.seen(agent, is_open=issue is not None and issue.is_open)
 
     async def seen(self, agent: Agent, *, is_open: bool) -> None:

@@ -39,7 +39,6 @@ class AgentPage:
             "agent.html",
             seen=found,
             only_news=request.query_params.get("only") == "news",
-            is_oldest=found.older is None,
             before=_before(request),
             github=f"{self._github}/{found.listed.agent.repository}",
             place_to_act=lambda matter: place_to_act(found.listed, matter, self._github),
