@@ -17,7 +17,7 @@ from app.core.money import CostsBy, usd
 from app.core.words.budget import holding_words
 from app.core.words.refusals import account_words
 from app.ports import Cost
-from app.services.views import Json, budgets_json
+from app.services.views import Json, budgets_json, cost_json
 
 
 def show_costs(by: CostsBy, days: int | None, *, as_json: bool) -> None:
@@ -25,7 +25,8 @@ def show_costs(by: CostsBy, days: int | None, *, as_json: bool) -> None:
     since = None if days is None else SystemClock().now() - timedelta(days=days)
     found = answered(opened(open_ledger).costs(by, since))
     if as_json:
-        shown = {"by": by.value, "costs": [_json(cost) for cost in found], "total": _total(found)}
+        costs = [cost_json(cost) for cost in found]
+        shown = {"by": by.value, "costs": costs, "total": _total(found)}
         say(json.dumps(shown, indent=2))
         return
     table = Table(Column(by.value, overflow="fold"), "cost", "tokens in", "out", "agents")
@@ -84,20 +85,6 @@ def _unknown_calls(found: Sequence[Cost]) -> int:
 
 def _estimated_calls(found: Sequence[Cost]) -> int:
     return sum(cost.estimated_calls for cost in found)
-
-
-def _json(cost: Cost) -> Json:
-    """A cost is null, never 0, as soon as the price of one call is unknown."""
-    return {
-        "key": cost.key,
-        "cost_usd": None if cost.unknown_calls else usd(cost.nanousd),
-        "known_cost_usd": usd(cost.nanousd),
-        "unknown_calls": cost.unknown_calls,
-        "estimated_calls": cost.estimated_calls,
-        "input_tokens": cost.input_tokens,
-        "output_tokens": cost.output_tokens,
-        "agents": cost.agents,
-    }
 
 
 def _total(found: Sequence[Cost]) -> Json:

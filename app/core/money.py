@@ -25,6 +25,8 @@ class CostsBy(StrEnum):
     MODEL = "model"
     REPOSITORY = "repository"
     AGENT = "agent"
+    DAY = "day"
+    """Of the calendar, in UTC."""
 
 
 def usd(nanousd: int) -> float:

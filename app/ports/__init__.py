@@ -27,7 +27,7 @@ from app.ports.alarms import Alarms
 from app.ports.artifacts import Artifact, ArtifactKind, Artifacts
 from app.ports.blame import Blame, PortFailed
 from app.ports.figures import Figures, RegistryFigures
-from app.ports.fleet import FleetAgent, FleetFilter
+from app.ports.fleet import Facets, FleetAgent, FleetFilter
 from app.ports.github import (
     Annotation,
     CheckText,
@@ -158,6 +158,7 @@ __all__ = [
     "Engine",
     "Entered",
     "Exclusive",
+    "Facets",
     "Figures",
     "FleetAgent",
     "FleetFilter",

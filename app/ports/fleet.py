@@ -1,6 +1,6 @@
 """The fleet: all agents of this installation, as lists show them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -25,6 +25,19 @@ class FleetFilter:
     agent: AgentId | None = None
     parent: AgentId | None = None
     """Only those that this agent has started."""
+    started_by: str | None = None
+    """Only those that this person has started. Logins are the same in capitals and small letters.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Facets:
+    """By what agents can be told apart, with all values that there are: at most so many."""
+
+    repositories: Sequence[str]
+    roles: Sequence[str]
+    starters: Sequence[str]
+    """Logins, in small letters."""
 
 
 @dataclass(frozen=True, slots=True)

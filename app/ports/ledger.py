@@ -1,6 +1,6 @@
 """Money and rates: what may still be spent, by whom, and who asks too often."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
@@ -117,10 +117,18 @@ class Ledger(Protocol):
     async def costs(
         self, by: CostsBy, since: datetime | None = None, until: datetime | None = None
     ) -> Sequence[Cost]:
-        """What model calls from `since` up to `until`, itself excluded, have cost; dearest first.
+        """What model calls from `since` up to `until`, itself excluded, have cost; dearest first,
+        of days the last first.
 
         An agent's calls are its own, never its parent's: the sum over all keys is the whole.
         """
+        ...
+
+    async def merged(
+        self, by: CostsBy, since: datetime | None = None, until: datetime | None = None
+    ) -> Mapping[str, int]:
+        """How many pull requests of agents were merged from `since` up to `until`, itself excluded,
+        by the key of their cost. By model: none, for an agent may call several."""
         ...
 
     async def spent_in_time(self, agent: AgentId, points: int) -> Sequence[SpentUntil]:

@@ -24,7 +24,7 @@ from app.core.steering.asks import Trigger
 from app.core.words.glance import NotedGlance
 from app.ports.blame import Blame, PortFailed
 from app.ports.figures import RegistryFigures
-from app.ports.fleet import FleetAgent, FleetFilter
+from app.ports.fleet import Facets, FleetAgent, FleetFilter
 from app.ports.github import Repository
 from app.ports.ledger import Funding
 from app.ports.logs import Logged
@@ -564,6 +564,14 @@ class Store(Protocol):
 
     async def note_handed_over(self, agent: Agent, told: HandedOver) -> None:
         """Append that the agent has a pull request, and remember its number."""
+        ...
+
+    async def fleet_states(self, wanted: FleetFilter) -> Mapping[State, int]:
+        """How many of the agents that fit are in each state; whatever states are wanted."""
+        ...
+
+    async def facets(self, most: int) -> Facets:
+        """By what the agents that there are can be told apart: at most so many values of each."""
         ...
 
     async def fleet(

@@ -1,17 +1,20 @@
 """The fleet, page by page."""
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
 from app.core.agents.agent import AgentId
+from app.core.agents.lifecycle import State
 from app.core.words.matters import Matter, matters
 from app.core.words.story import refused_words
-from app.ports import FleetAgent, FleetFilter, Store
+from app.ports import Facets, FleetAgent, FleetFilter, Store
 
 MOST_ON_A_PAGE: Final = 500
 """Agents that one question to the database is about."""
+MOST_OF_A_FACET: Final = 200
+"""Repositories, roles and people by which a list can be cut down."""
 
 
 async def fleet_page(
@@ -26,6 +29,27 @@ async def fleet_page(
     """Agents that fit, as of now: at most so many, from behind `after` on."""
     page = await store.fleet(wanted, after=after, most=most, newest_first=newest_first)
     return [replace(listed, seen=listed.seen.at(now)) for listed in page]
+
+
+@dataclass(frozen=True, slots=True)
+class FleetView:
+    """A page of the fleet, and what else there is to be seen."""
+
+    page: Sequence[FleetAgent]
+    """The newest first."""
+    has_more: bool
+    states: Mapping[State, int]
+    """How many fit in all, by state, whatever states are wanted."""
+    facets: Facets
+
+
+async def fleet_view(
+    store: Store, wanted: FleetFilter, after: AgentId | None, most: int, now: datetime
+) -> FleetView:
+    """As of now: at most so many, from behind `after` on. Raises `StoreUnavailable`."""
+    page = await fleet_page(store, wanted, after, most + 1, now, newest_first=True)
+    states, facets = await store.fleet_states(wanted), await store.facets(MOST_OF_A_FACET)
+    return FleetView(page[:most], len(page) > most, states, facets)
 
 
 async def whole_fleet(

@@ -5,11 +5,15 @@ from app.core.words.matters import Matter
 from app.core.words.timeline import Entry
 from app.ports import FleetAgent
 from app.services.closeup import Closeup
+from app.services.fleet import FleetView
 from app.services.needs_you import NeedsYou, Waiting, place_to_act
+from app.services.spending import Spending
 from app.services.views import (
     Json,
     brake_json,
+    budgets_json,
     command_json,
+    cost_json,
     effect_json,
     fleet_json,
     instant,
@@ -49,6 +53,35 @@ def _matter_json(listed: FleetAgent, matter: Matter, github: str) -> Json:
         "why": matter.why,
         "action": matter.action,
         "url": place_to_act(listed, matter, github),
+    }
+
+
+def fleet_view_json(seen: FleetView) -> Json:
+    """A page of the fleet. Behind the agent that `next` names comes the next page (`after`); null:
+    there is none."""
+    return {
+        "agents": [*map(fleet_json, seen.page)],
+        "next": str(seen.page[-1].agent.id) if seen.has_more else None,
+        "states": {state.value: count for state, count in seen.states.items()},
+    }
+
+
+def spending_json(seen: Spending) -> Json:
+    """What agents have cost in a time. `cost_usd` is null, never 0, as soon as the price of one
+    call is unknown; amounts are exact to the nano-dollar."""
+    return {
+        "by": seen.by.value,
+        "costs": [
+            {**cost_json(cost), "merged_pull_requests": seen.merged.get(cost.key, 0)}
+            for cost in seen.costs
+        ],
+        "total": {
+            "cost_usd": None if seen.unknown_calls else usd(seen.nanousd),
+            "known_cost_usd": usd(seen.nanousd),
+            "merged_pull_requests": seen.all_merged,
+        },
+        "without_price": [cost.key for cost in seen.without_price],
+        **budgets_json(seen.balances, ()),
     }
 
 

@@ -23,7 +23,7 @@ from app.core.rules.brakes import Brake
 from app.core.text.unicode import read_json
 from app.core.words.glance import Glance, WorkSeen, glance
 from app.core.words.report import Report, TestRun
-from app.ports import DeadDelivery, FleetAgent, HeardCommands, Pass, StartRefused, Worker
+from app.ports import Cost, DeadDelivery, FleetAgent, HeardCommands, Pass, StartRefused, Worker
 
 REFUSED_SHOWN_FOR: Final = timedelta(days=30)
 """How long it is told that a start was not made."""
@@ -142,6 +142,20 @@ def not_started_json(start: StartRefused) -> Json:
         "at": instant(start.at),
         "first_at": instant(start.first_at),
         "times": start.times,
+    }
+
+
+def cost_json(cost: Cost) -> Json:
+    """A cost is null, never 0, as soon as the price of one call is unknown."""
+    return {
+        "key": cost.key,
+        "cost_usd": None if cost.unknown_calls else usd(cost.nanousd),
+        "known_cost_usd": usd(cost.nanousd),
+        "unknown_calls": cost.unknown_calls,
+        "estimated_calls": cost.estimated_calls,
+        "input_tokens": cost.input_tokens,
+        "output_tokens": cost.output_tokens,
+        "agents": cost.agents,
     }
 
 

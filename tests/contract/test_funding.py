@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from app.adapters.store.ledger import SqlLedger
-from app.core.agents.agent import Agent
-from app.core.agents.events import Created, ModelCalled
+from app.core.agents.agent import Agent, AgentId
+from app.core.agents.events import Created, Finished, HandedOver, ModelCalled
 from app.core.agents.lifecycle import Signal, State
 from app.core.budgets.budgets import Account, Window
 from app.core.budgets.ledger import Balance, Insufficient
 from app.core.money import CostsBy
-from app.ports import Cost, Funding
+from app.ports import Cost, Funding, NewAgent
 from tests.contract.crowd_support import DAY, NOON
 from tests.contract.store_support import OutOfOrder, World, a_new_agent, later, of_a_start
 from tests.support.moves import Changes, begin, move
@@ -196,3 +196,63 @@ async def test_a_call_is_counted_with_its_event_and_only_once(
     found = await world.store.agent(active.id)
     assert found is not None
     assert found.state is State.CANCELLED
+
+
+# --- days, and what came of it ----------------------------------------------------------------
+
+
+async def test_costs_by_day_begin_with_the_last_one(world: World, ledger: SqlLedger) -> None:
+    """A day begins at midnight in UTC."""
+    active, midnight = await world.an_active(), 12 * 3_600  # after noon, when the tests begin
+    calls = [
+        ModelCalled(
+            at=later(seconds), model="m", input_tokens=1, output_tokens=1, cost_nanousd=cost
+        )
+        for seconds, cost in ((midnight - 1, 1), (midnight, 2), (midnight + 86_399, 4))
+    ]
+    assert await world.store.append(active.id, 0, 3, calls)
+    found = [(each.key, each.nanousd) for each in await ledger.costs(CostsBy.DAY)]
+    assert found == [("2026-05-05", 6), ("2026-05-04", 1)]
+    only = await ledger.costs(CostsBy.DAY, since=later(midnight), until=later(midnight + 1))
+    assert [(each.key, each.nanousd) for each in only] == [("2026-05-05", 2)]
+
+
+async def ended(
+    world: World, new: NewAgent, seconds: float, pull_request: int | None, *, is_merged: bool = True
+) -> AgentId:
+    """One that ended then, with a pull request or without."""
+    created = await world.store.create(new, later(0))
+    assert created is not None
+    active = await begin(world.store, created.id, 0, "worker-1", later(1))
+    assert active is not None
+    if pull_request is not None:
+        told = HandedOver(at=later(2), pull_request=pull_request)
+        await world.store.note_handed_over(active, told)
+    since = later(seconds) if is_merged else None
+    done = Finished(at=later(seconds), why="It is over.", since=since)
+    over = await move(world.store, active, Signal.FINISHED, [done], Changes())
+    assert over is not None
+    return over.id
+
+
+async def test_merged_pull_requests_are_put_down_to_whom_they_belong(
+    world: World, ledger: SqlLedger
+) -> None:
+    """One that nobody reviewed for long is not merged, and one of two agents counts once."""
+    at_noon = replace(a_new_agent(1), started_by="Ada")
+    merged = await ended(world, at_noon, 50, 7)
+    await ended(world, replace(a_new_agent(1, "pm"), started_by="bob"), 60, 7)
+    await ended(world, a_new_agent(2), 13 * 3_600, 8)
+    await ended(world, a_new_agent(3), 50, None)
+    await ended(world, a_new_agent(4), 50, 9, is_merged=False)
+    assert await ledger.merged(CostsBy.REPOSITORY) == {"octo/demo": 2}
+    assert await ledger.merged(CostsBy.ROLE) == {"bug-fix": 2, "pm": 1}
+    assert await ledger.merged(CostsBy.USER) == {"ada": 2, "bob": 1}
+    assert await ledger.merged(CostsBy.ISSUE) == {"octo/demo#1": 1, "octo/demo#2": 1}
+    assert await ledger.merged(CostsBy.DAY) == {"2026-05-04": 1, "2026-05-05": 1}
+    assert (await ledger.merged(CostsBy.AGENT))[str(merged)] == 1
+    assert await ledger.merged(CostsBy.MODEL) == {}
+    assert await ledger.merged(CostsBy.ROLE, since=later(3_600)) == {"bug-fix": 1}
+    assert await ledger.merged(CostsBy.ROLE, since=later(51), until=later(61)) == {"pm": 1}
+    assert await world.store.pack_logs(later(10**6)) == 5
+    assert await ledger.merged(CostsBy.ROLE) == {"bug-fix": 2, "pm": 1}

@@ -187,6 +187,38 @@ async def test_a_sub_agent_takes_nothing_over_and_needs_nobody(world: World) -> 
     assert await ids(world, FleetFilter(may_need_person=True)) == {parent.id}
 
 
+async def test_states_are_counted_whatever_states_are_wanted(world: World) -> None:
+    await completed(world, await queued(world, at("octo/demo", 1)))
+    await completed(world, await queued(world, at("octo/demo", 2)))
+    await queued(world, at("octo/demo", 3, "pm"))
+    await queued(world, at("octo/other", 4))
+    counted = {State.COMPLETED: 2, State.QUEUED: 2}
+    assert await world.store.fleet_states(ALL) == counted
+    assert await world.store.fleet_states(FleetFilter(states=frozenset({State.PAUSED}))) == counted
+    of_one = FleetFilter(repository="octo/demo", role="pm")
+    assert await world.store.fleet_states(of_one) == {State.QUEUED: 1}
+
+
+async def test_facets_are_the_values_that_there_are(world: World) -> None:
+    for issue, by in enumerate(("Ada", "ada", "bob"), 1):
+        await queued(world, replace(at("octo/demo", issue), started_by=by))
+    await queued(world, at("octo/another", 9, "pm"))
+    found = await world.store.facets(10)
+    assert found.repositories == ["octo/another", "octo/demo"]
+    assert found.roles == ["bug-fix", "pm"]
+    assert found.starters == ["ada", "bob"]
+    assert (await world.store.facets(1)).roles == ["bug-fix"]
+    assert len(await ids(world, FleetFilter(started_by="ADA"))) == 3
+
+
+async def test_one_agent_or_those_that_one_has_started(world: World) -> None:
+    parent = await queued(world, a_new_agent(1))
+    child = await queued(world, replace(a_new_agent(2), parent=parent.id, depth=1))
+    await queued(world, a_new_agent(3))
+    assert await ids(world, FleetFilter(agent=child.id)) == {child.id}
+    assert await ids(world, FleetFilter(parent=parent.id)) == {child.id}
+
+
 # --- names ------------------------------------------------------------------------------------
 
 

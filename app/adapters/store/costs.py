@@ -10,22 +10,31 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from app.adapters.store.tables import AGENTS, SPEND
+from app.adapters.store.tables import AGENTS, EVENTS, SPEND
 from app.core.agents.agent import AgentId
-from app.core.agents.events import AgentEvent, ModelCalled
+from app.core.agents.events import AgentEvent, Finished, ModelCalled
+from app.core.agents.lifecycle import State
 from app.core.money import CostsBy
 from app.ports import Cost, SpentUntil
 
 _INSERT: Final = sa.insert(SPEND)
 _ISSUE: Final = AGENTS.c.repository + "#" + sa.cast(AGENTS.c.issue, sa.Text)
-_KEYS: Final[Mapping[CostsBy, sa.ColumnElement[str]]] = {
+_OF_AGENTS: Final[Mapping[CostsBy, sa.ColumnElement[str]]] = {
     CostsBy.ISSUE: _ISSUE,
     CostsBy.ROLE: AGENTS.c.role,
     CostsBy.USER: sa.func.lower(AGENTS.c.started_by),
-    CostsBy.MODEL: SPEND.c.model,
     CostsBy.REPOSITORY: AGENTS.c.repository,
     CostsBy.AGENT: AGENTS.c.id,
 }
+"""Whom something is put down to, but for models and days."""
+_PULL_REQUEST: Final = AGENTS.c.repository + "#" + sa.cast(AGENTS.c.pull_request, sa.Text)
+_IS_MERGED: Final = sa.and_(
+    EVENTS.c.type == Finished.__name__,
+    ~EVENTS.c.body.contains('"since":null'),
+    AGENTS.c.state == State.COMPLETED.value,
+    AGENTS.c.pull_request.is_not(None),
+)
+"""It ended by something that happened on GitHub (`Report.is_merged`)."""
 
 
 def rows(agent: str, first_seq: int, events: Sequence[AgentEvent]) -> list[Mapping[str, Any]]:
@@ -78,8 +87,12 @@ def in_time(connection: sa.Connection, agent: AgentId, points: int) -> Sequence[
 def costs(
     connection: sa.Connection, by: CostsBy, since: datetime | None, until: datetime | None
 ) -> Sequence[Cost]:
-    """The calls from `since` up to `until`, itself excluded, added up; dearest first."""
-    key = _KEYS[by].label("key")
+    """The calls from `since` up to `until`, itself excluded, added up; dearest first, or the last
+    day first."""
+    if by is CostsBy.MODEL:
+        key = SPEND.c.model.label("key")
+    else:
+        key = _key(connection, by, SPEND.c.at).label("key")
     nanousd = sa.func.coalesce(sa.func.sum(SPEND.c.nanousd), 0).label("nanousd")
     wanted = (
         sa.select(
@@ -93,12 +106,9 @@ def costs(
         )
         .join_from(SPEND, AGENTS, SPEND.c.agent_id == AGENTS.c.id)
         .group_by(key)
-        .order_by(nanousd.desc(), key)
+        .order_by(*([key.desc()] if by is CostsBy.DAY else [nanousd.desc(), key]))
     )
-    if since is not None:
-        wanted = wanted.where(SPEND.c.at >= since)
-    if until is not None:
-        wanted = wanted.where(SPEND.c.at < until)
+    wanted = wanted.where(*_within(SPEND.c.at, since, until))
     return [
         Cost(
             key=row.key,
@@ -111,3 +121,36 @@ def costs(
         )
         for row in connection.execute(wanted)
     ]
+
+
+def merged(
+    connection: sa.Connection, by: CostsBy, since: datetime | None, until: datetime | None
+) -> Mapping[str, int]:
+    """How many pull requests of agents were merged in that time, by the key of their cost."""
+    if by is CostsBy.MODEL:
+        return {}
+    key = _key(connection, by, EVENTS.c.at).label("key")
+    wanted = (
+        sa.select(key, sa.func.count(_PULL_REQUEST.distinct()).label("merged"))
+        .join_from(EVENTS, AGENTS, EVENTS.c.agent_id == AGENTS.c.id)
+        .where(_IS_MERGED, *_within(EVENTS.c.at, since, until))
+        .group_by(key)
+    )
+    return {row.key: row.merged for row in connection.execute(wanted)}
+
+
+def _key(
+    connection: sa.Connection, by: CostsBy, at: sa.ColumnElement[datetime]
+) -> sa.ColumnElement[str]:
+    if by is not CostsBy.DAY:
+        return _OF_AGENTS[by]
+    if connection.dialect.name == "sqlite":
+        return sa.func.strftime("%Y-%m-%d", at, type_=sa.Text)
+    return sa.func.to_char(sa.func.timezone("UTC", at), "YYYY-MM-DD", type_=sa.Text)
+
+
+def _within(
+    at: sa.ColumnElement[datetime], since: datetime | None, until: datetime | None
+) -> Sequence[sa.ColumnElement[bool]]:
+    begins = [] if since is None else [at >= since]
+    return begins if until is None else [*begins, at < until]

@@ -1,6 +1,7 @@
 """Pages of the fleet: each is read by its key, with what lists show, and no log."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import sqlalchemy as sa
 
@@ -12,7 +13,7 @@ from app.core.agents.agent import Agent, AgentId, Effect, EffectName, EffectStat
 from app.core.agents.events import Waits
 from app.core.agents.lifecycle import State
 from app.core.words.glance import Glance, first_glance
-from app.ports import FleetAgent, FleetFilter
+from app.ports import Facets, FleetAgent, FleetFilter
 
 
 def page(
@@ -51,12 +52,34 @@ def page(
     ]
 
 
+def states(connection: sa.Connection, wanted: FleetFilter) -> Mapping[State, int]:
+    """How many of the agents that fit are in each state, whatever states are wanted."""
+    asked = (
+        sa.select(AGENTS.c.state, sa.func.count())
+        .where(*_conditions(replace(wanted, states=frozenset())))
+        .group_by(AGENTS.c.state)
+    )
+    return {State(state): count for state, count in connection.execute(asked)}
+
+
+def facets(connection: sa.Connection, most: int) -> Facets:
+    """By what the agents that there are can be told apart: at most so many values of each."""
+
+    def values(column: sa.ColumnElement[str]) -> Sequence[str]:
+        return connection.scalars(sa.select(column).distinct().order_by(column).limit(most)).all()
+
+    starters = sa.func.lower(AGENTS.c.started_by)
+    return Facets(values(AGENTS.c.repository), values(AGENTS.c.role), values(starters))
+
+
 def _conditions(wanted: FleetFilter) -> Sequence[sa.ColumnElement[bool]]:
     found = list[sa.ColumnElement[bool]]()
     if wanted.agent is not None:
         found.append(AGENTS.c.id == str(wanted.agent))
     if wanted.parent is not None:
         found.append(AGENTS.c.parent == str(wanted.parent))
+    if wanted.started_by is not None:
+        found.append(is_alike(AGENTS.c.started_by, wanted.started_by))
     if wanted.repository is not None:
         found.append(is_alike(AGENTS.c.repository, wanted.repository))
     if wanted.role is not None:

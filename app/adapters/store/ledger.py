@@ -118,6 +118,14 @@ class SqlLedger:
             self._engine, lambda connection: costs.costs(connection, by, since, until)
         )
 
+    async def merged(
+        self, by: CostsBy, since: datetime | None = None, until: datetime | None = None
+    ) -> Mapping[str, int]:
+        """How many pull requests of agents were merged, by the key of their cost."""
+        return await read(
+            self._engine, lambda connection: costs.merged(connection, by, since, until)
+        )
+
     async def spent_in_time(self, agent: AgentId, points: int) -> Sequence[SpentUntil]:
         """What an agent's own model calls had cost after some of them, in order."""
         return await read(self._engine, lambda connection: costs.in_time(connection, agent, points))

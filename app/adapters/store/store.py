@@ -66,6 +66,7 @@ from app.ports import (
     Configuration,
     DeadDelivery,
     Delivery,
+    Facets,
     FleetAgent,
     FleetFilter,
     Funding,
@@ -566,6 +567,14 @@ class SqlStore:
         await self._writer.run(
             lambda connection: registry.note_handed_over(connection, agent, told)
         )
+
+    async def fleet_states(self, wanted: FleetFilter) -> Mapping[State, int]:
+        """How many of the agents that fit are in each state."""
+        return await read(self._engine, lambda connection: fleet.states(connection, wanted))
+
+    async def facets(self, most: int) -> Facets:
+        """By what the agents that there are can be told apart."""
+        return await read(self._engine, lambda connection: fleet.facets(connection, most))
 
     async def fleet(
         self,

@@ -169,6 +169,12 @@ class EventRow(SQLModel, table=True):
             sqlite_where=sa.text("type IN ('Tripped', 'Held')"),
             postgresql_where=sa.text("type IN ('Tripped', 'Held')"),
         ),
+        sa.Index(
+            "sq_events_ends",
+            "at",
+            sqlite_where=sa.text("type = 'Finished'"),
+            postgresql_where=sa.text("type = 'Finished'"),
+        ),
     )
 
     agent_id: str = Field(primary_key=True, sa_type=sa.Text, foreign_key="sq_agents.id")

@@ -5,7 +5,6 @@ from typing import Annotated, Final
 
 import typer
 
-from app.cli.ages import instant_of
 from app.cli.commands.options import AgentName, AgentsBy, AsJson, LinesOfJson
 from app.core.agents.lifecycle import State
 from app.core.money import CostsBy
@@ -49,13 +48,13 @@ def agents(
     its age. Without a filter, what keeps others from being there follows."""
     from app.adapters.clock import SystemClock
     from app.cli.agents import show_registry
+    from app.core.words.ages import instant_of
     from app.ports import FleetFilter
 
     try:
         moved = None if since is None else instant_of(since, SystemClock().now())
-    except ValueError:
-        message = f"{since!r} is no instant: write 30m, 2h, 3d, or a date as 2026-11-29"
-        raise typer.BadParameter(message, param_hint="--since") from None
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--since") from None
     wanted = FleetFilter(repo, role, frozenset(state or ()), moved, may_need_person=needs_me)
     show_registry(wanted, sort, as_json=as_json)
 
