@@ -23,7 +23,7 @@ from app.core.money import usd
 from app.core.rules.brakes import Brake
 from app.core.words.ages import age_words
 from app.core.words.matters import Matter
-from app.core.words.refusals import brake_words
+from app.core.words.refusals import standing_words
 from app.core.words.story import quoted
 from app.ports import DeadDelivery, FleetAgent, FleetFilter, Pass, StartRefused, Worker
 from app.services.fleet import matters_of, whole_fleet
@@ -267,7 +267,7 @@ class _Shown:
         self._some("Not started", [*map(self._not_started, registry.not_started)])
         self._some("Deliveries given up", [*map(self._dead, registry.dead_deliveries)])
         for brake in registry.brakes:
-            self._line(Text(f"Nothing starts, and nobody works: {_said(brake_words(brake))}."))
+            self._line(Text(f"Nothing starts, and nobody works: {_said(standing_words(brake))}."))
         waiting = sum(line.is_in_line for line in registry.lines)
         if waiting and not any(each.takes_agents for each in registry.workers):
             self._line(

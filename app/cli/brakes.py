@@ -15,7 +15,7 @@ from app.core.agents.lifecycle import State
 from app.core.rules.brakes import Brake, Place, Scope
 from app.core.text.markdown import cut
 from app.core.text.redact import redact
-from app.core.words.refusals import brake_words, place_words
+from app.core.words.refusals import brake_words, place_option, place_words, standing_words
 from app.services.views import brake_json
 
 MOST_WORDS = 300
@@ -40,7 +40,7 @@ def put_on(place: Place, by: str | None, reason: str, *, as_json: bool) -> None:
     say(f"Paused: {place_words(place)}.")
     say(
         f"{at_work} at work now; they stop within 10 seconds, and their work is kept and pushed."
-        f" Nothing starts until: squadron resume {_option(place)}"
+        f" Nothing starts until: squadron resume {place_option(place)}"
     )
 
 
@@ -56,7 +56,7 @@ def lift(place: Place, by: str | None, *, as_json: bool) -> None:
         return
     say(f"Resumed: {place_words(place)}. What was held goes on within seconds.")
     for each in brakes:
-        say(f"Still: {brake_words(each)}{_how_to_lift(each)}")
+        say(f"Still: {standing_words(each)}")
 
 
 async def _pause(store: SqlStore, brake: Brake) -> tuple[bool, list[Brake], int, bool]:
@@ -97,7 +97,7 @@ def _is_known(place: Place, held: list[Agent]) -> bool:
 
 def _tell_unknown(place: Place) -> None:
     """It is done all the same: an installation may be paused before its first agent."""
-    words = f"no agent of {_option(place)} is known here: look at the spelling"
+    words = f"no agent of {place_option(place)} is known here: look at the spelling"
     say(f"note: {words}; `squadron agents` lists them", err=True)
 
 
@@ -124,24 +124,8 @@ def _name(by: str | None) -> str:
 
 
 def _not_paused(place: Place, brakes: list[Brake]) -> NoReturn:
-    others = "".join(f"\nStill: {brake_words(each)}{_how_to_lift(each)}" for each in brakes)
-    fail(f"nothing to resume: no `squadron pause {_option(place)}` is in force.{others}")
-
-
-def _how_to_lift(brake: Brake) -> str:
-    if brake.place.scope is Scope.CONFIGURATION:
-        return f" ({brake.place.name}: set `enabled: true` on its default branch)"
-    return f" (squadron resume {_option(brake.place)})"
-
-
-def _option(place: Place) -> str:
-    match place.scope:
-        case Scope.REPOSITORY | Scope.CONFIGURATION:
-            return f"--repo {place.name}"
-        case Scope.INSTALLATION:
-            return f"--installation {place.name}"
-        case Scope.ALL:
-            return "--all"
+    others = "".join(f"\nStill: {standing_words(each)}" for each in brakes)
+    fail(f"nothing to resume: no `squadron pause {place_option(place)}` is in force.{others}")
 
 
 def _print(is_changed: bool, brakes: list[Brake]) -> None:

@@ -413,6 +413,10 @@ class Store(Protocol):
         first."""
         ...
 
+    async def last_delivery(self) -> datetime | None:
+        """When the last one came of those whose bodies are not forgotten; None: there is none."""
+        ...
+
     async def give_up(self, delivery: str, reason: str, at: datetime) -> None:
         """Keep that nothing more is tried with a delivery; a repeat changes nothing."""
         ...

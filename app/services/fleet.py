@@ -63,6 +63,14 @@ async def whole_fleet(
         after = page[-1].agent.id
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """One agent that waits for a person, and for what."""
+
+    listed: FleetAgent
+    matter: Matter
+
+
 def matters_of(listed: FleetAgent, now: datetime) -> Sequence[Matter]:
     """What of it waits for a person."""
     refused, over = refused_words(listed.effects), listed.is_taken_over

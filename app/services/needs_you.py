@@ -10,7 +10,7 @@ from app.core.agents.lifecycle import FINAL, LIVE, State
 from app.core.rules.brakes import Brake
 from app.core.words.matters import Matter, MatterKind
 from app.ports import FleetAgent, FleetFilter, Store
-from app.services.fleet import fleet_page, matters_of
+from app.services.fleet import Waiting, fleet_page, matters_of
 
 MOST_OF_A_KIND: Final = 300
 """Agents that are looked at: of those that live, those in the queue, and those that ended; the
@@ -21,14 +21,6 @@ _CALLED_BY: Final = {
     MatterKind.DECISION: EffectName.CALL,
     MatterKind.STOPPED: EffectName.ISSUE,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """One agent that waits for a person, and for what."""
-
-    listed: FleetAgent
-    matter: Matter
 
 
 @dataclass(frozen=True, slots=True)

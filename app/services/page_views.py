@@ -1,23 +1,32 @@
 """Pages as JSON, for programs: the same that people see."""
 
+from app.core.history.role_use import LimitUsed
 from app.core.money import usd
 from app.core.words.matters import Matter
 from app.core.words.timeline import Entry
 from app.ports import FleetAgent
 from app.services.closeup import Closeup
-from app.services.fleet import FleetView
-from app.services.needs_you import NeedsYou, Waiting, place_to_act
+from app.services.fleet import FleetView, Waiting
+from app.services.health import Health
+from app.services.limits_seen import LimitsSeen
+from app.services.needs_you import NeedsYou, place_to_act
 from app.services.spending import Spending
+from app.services.triage import Triage
 from app.services.views import (
     Json,
+    amount,
     brake_json,
     budgets_json,
     command_json,
     cost_json,
+    dead_delivery_json,
     effect_json,
     fleet_json,
     instant,
+    pass_json,
+    precision_json,
     test_run_json,
+    worker_json,
 )
 
 
@@ -82,6 +91,86 @@ def spending_json(seen: Spending) -> Json:
         },
         "without_price": [cost.key for cost in seen.without_price],
         **budgets_json(seen.balances, ()),
+    }
+
+
+def triage_json(seen: Triage, github: str) -> Json:
+    """Agents that were stopped and that nobody has seen to. `github`: its address in a browser."""
+    return {
+        "groups": [
+            {
+                "stopped_by": group.stopped_by,
+                "is_limit": group.is_limit,
+                "role": group.role,
+                "since": instant(group.since),
+                "known_cost_usd": usd(group.nanousd),
+                "waiting": [_waiting_json(each, github) for each in group.agents],
+            }
+            for group in seen.groups
+        ],
+        "is_whole": seen.is_whole,
+    }
+
+
+def limits_seen_json(seen: LimitsSeen) -> Json:
+    """What limits do to agents. `used`: by finished agents of the role that was asked for."""
+    return {
+        "close": [*map(fleet_json, seen.close)],
+        "reached": [
+            {
+                "agent": stop.agent,
+                "role": stop.role,
+                "limit": stop.why.limit.value,
+                "at": instant(stop.why.at),
+                "reason": stop.why.reason,
+                "judged": stop.judged.value,
+                "taken_back": stop.taken_back or None,
+            }
+            for stop in seen.stops
+        ],
+        "precision": precision_json(seen.stops),
+        "finished": seen.finished,
+        "used": {each.name.value: _used_json(each) for each in seen.used},
+    }
+
+
+def _used_json(used: LimitUsed) -> Json:
+    figures = {
+        "present": used.present,
+        "median": used.used.median,
+        "p95": used.used.p95,
+        "max": used.used.most,
+        "suggested": used.suggested,
+    }
+    return {name: amount(used.name, figure) for name, figure in figures.items()}
+
+
+def health_json(seen: Health) -> Json:
+    """Whether the installation does its work. `wrong`: what keeps it from that, in words; empty:
+    nothing does."""
+    registry = seen.registry
+    return {
+        "wrong": [*seen.wrong],
+        "last_delivery": None if seen.last_delivery is None else instant(seen.last_delivery),
+        "last_pass": pass_json(seen.last_pass),
+        "brakes": [*map(brake_json, seen.brakes)],
+        "providers": [
+            {
+                "name": name,
+                "reason": outage.failure.reason,
+                "since": instant(outage.since),
+                "tries": outage.tries,
+                "retry_at": instant(outage.retry_at),
+                "agents_waiting": registry.waiting_for_provider.get(name, 0),
+            }
+            for name, outage in seen.outages.items()
+        ],
+        "workers": [*map(worker_json, seen.workers)],
+        "queued": seen.queued,
+        "queued_since": None if registry.queued_since is None else instant(registry.queued_since),
+        "unwritten": seen.unwritten,
+        "refused": seen.refused,
+        "dead_deliveries": [*map(dead_delivery_json, seen.dead)],
     }
 
 

@@ -26,6 +26,13 @@ async def test_a_delivery_comes_back_byte_for_byte(world: World) -> None:
     assert await world.store.delivery("delivery-2") is None
 
 
+async def test_the_last_delivery_is_known_until_its_body_is_forgotten(world: World) -> None:
+    assert await world.store.last_delivery() is None
+    for number, seconds in ((1, 5), (2, 30), (3, 10)):
+        assert await world.store.accept(a_delivery(number, seconds))
+    assert await world.store.last_delivery() == later(30)
+
+
 def test_each_delivery_is_accepted_exactly_once(world: World) -> None:
     """Eight loops in eight threads and two processes, each with all ids twice, in any order."""
     numbers = range(60)

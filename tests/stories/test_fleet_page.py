@@ -42,7 +42,7 @@ def test_a_wrong_address_is_told_so() -> None:
         for query, words in (
             ("state=BUSY", "'BUSY' is no state: there are QUEUED"),
             ("since=soon", "'soon' is no instant"),
-            ("colour=red", "'colour' is nothing by which"),
+            ("colour=red", "'colour' is none of repository, role,"),
             ("after=x", "x"),
         ):
             refused = reader.get(f"/fleet.json?{query}")

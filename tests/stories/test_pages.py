@@ -45,7 +45,7 @@ def test_the_words_of_strangers_stay_words() -> None:
 def test_a_brake_is_told_above_all() -> None:
     with story(PLACES) as squad:
         squad.brakes()
-        assert "squadron resume lifts that" in Reader(squad).page("/").text
+        assert "squadron resume --all" in Reader(squad).page("/").text
         squad.lifts_the_brake()
         assert "squadron resume" not in Reader(squad).page("/").text
 

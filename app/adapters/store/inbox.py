@@ -69,6 +69,13 @@ def delivery(connection: sa.Connection, wanted: str) -> Delivery | None:
     return None if found is None else _delivery(found)
 
 
+def last(connection: sa.Connection) -> datetime | None:
+    """When the last one came of those whose bodies are not forgotten."""
+    received_at: sa.ColumnElement[datetime] = _COLUMNS.received_at
+    newest = sa.select(received_at).where(_COLUMNS.body.is_not(None))
+    return connection.scalar(newest.order_by(received_at.desc()).limit(1))
+
+
 def known(connection: sa.Connection, ids: Collection[str]) -> frozenset[str]:
     """Which of these were accepted, whenever that was."""
     return frozenset(connection.scalars(sa.select(_COLUMNS.id).where(_COLUMNS.id.in_(ids))))

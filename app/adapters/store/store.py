@@ -387,6 +387,10 @@ class SqlStore:
         """Keep that nothing more is tried with a delivery."""
         await self._writer.run(lambda connection: inbox.give_up(connection, delivery, reason, at))
 
+    async def last_delivery(self) -> datetime | None:
+        """When the last one came of those whose bodies are not forgotten."""
+        return await read(self._engine, inbox.last)
+
     async def dead_deliveries(self) -> Sequence[DeadDelivery]:
         """Deliveries that were given up, the latest first."""
         return await read(self._engine, inbox.dead)

@@ -166,13 +166,13 @@ def role_history(
     for name, info in CATALOGUE.items():
         if info.trips is Trips.SENT:
             continue
-        used = _used(peaks[name] for _, peaks in finished)
+        used = used_by(peaks[name] for _, peaks in finished)
         said = _Said.of(name, own)
         history = LimitHistory(
             name=name,
             present=present.maximum(name),
             finished=used,
-            stopped=_used(peaks[name] for _, peaks in stopped),
+            stopped=used_by(peaks[name] for _, peaks in stopped),
             trips=said.trips,
             holds=said.holds,
             warnings=said.warnings,
@@ -204,6 +204,23 @@ def new_value(name: LimitName, p95: float, ceiling: float | None) -> float:
     return value if ceiling is None else min(value, ceiling)
 
 
+def another_value(
+    name: LimitName, present: float, p95: float, ceiling: float | None
+) -> float | None:
+    """As `new_value`; None if the present value is as good."""
+    value = new_value(name, p95, ceiling)
+    return None if abs(value - present) < _WORTH_SAYING * present else value
+
+
+def used_by(amounts: Iterable[float | None]) -> Used | None:
+    """What agents used of a limit, those left out of whom nobody knows (None); None: nobody is
+    known of."""
+    known = sorted(amount for amount in amounts if amount is not None)
+    if not known:
+        return None
+    return Used(median=_rank(known, 0.5), p95=_rank(known, 0.95), most=known[-1])
+
+
 def stop_under(history: History, name: LimitName, value: float) -> Mark | None:
     """Where this limit, with this value and by itself, would have stopped the agent."""
     before = history.agent.assignment.limits
@@ -228,8 +245,8 @@ def _suggestion(
 ) -> Suggestion | None:
     if history.present is None or history.finished is None:
         return None
-    value = new_value(history.name, history.finished.p95, ceiling)
-    if abs(value - history.present) < _WORTH_SAYING * history.present:
+    value = another_value(history.name, history.present, history.finished.p95, ceiling)
+    if value is None:
         return None
     return Suggestion(
         value=value,
@@ -285,13 +302,6 @@ def _peaks(history: History) -> Mapping[LimitName, float | None]:
 
 def _at(name: LimitName, limits: Limits, counters: Counters, at: datetime) -> float:
     return used_of(name, limits, counters, at)
-
-
-def _used(peaks: Iterable[float | None]) -> Used | None:
-    known = sorted(peak for peak in peaks if peak is not None)
-    if not known:
-        return None
-    return Used(median=_rank(known, 0.5), p95=_rank(known, 0.95), most=known[-1])
 
 
 def _rank(ordered: Sequence[float], part: float) -> float:

@@ -173,6 +173,28 @@ def brake_words(brake: Brake) -> str:
     return f"{by} paused {place_words(brake.place)} at {instant(brake.since)}{because}"
 
 
+def standing_words(brake: Brake) -> str:
+    """A brake among others, with what lifts it."""
+    return f"{brake_words(brake)} ({_lifted_by(brake.place)})"
+
+
+def _lifted_by(place: Place) -> str:
+    if place.scope is Scope.CONFIGURATION:
+        return f"{place.name}: set `enabled: true` on its default branch"
+    return f"squadron resume {place_option(place)}"
+
+
+def place_option(place: Place) -> str:
+    """The option of `squadron pause` and `squadron resume` that names it."""
+    match place.scope:
+        case Scope.REPOSITORY | Scope.CONFIGURATION:
+            return f"--repo {place.name}"
+        case Scope.INSTALLATION:
+            return f"--installation {place.name}"
+        case Scope.ALL:
+            return "--all"
+
+
 def held_words(braked: Braked) -> str:
     """An agent that works only after a brake was lifted."""
     return (

@@ -16,8 +16,9 @@ from app.core.words.ages import instant_of
 from app.core.words.refusals import account_words
 from app.services.page_views import spending_json
 from app.services.spending import spending
+from app.web.pages.addresses import given, read_of_an_address
 from app.web.pages.html import path_of
-from app.web.pages.served import Answer, read_of_an_address
+from app.web.pages.served import Answer
 
 SHOWN: Final = "30d"
 """For how long back, if the address does not say."""
@@ -41,13 +42,13 @@ class Asked:
     @classmethod
     def of(cls, query: QueryParams, now: datetime) -> "Asked":
         """Raises `ValueError`, in words for people."""
-        given = {name: query[name] for name in ("since", "until") if query.get(name)}
-        by = query.get("by") or CostsBy.DAY
+        said = given(query, ("by", "since", "until"))
+        by = said.get("by") or CostsBy.DAY
         if by not in [*CostsBy]:
             raise ValueError(f"Costs are added up by {', '.join(CostsBy)}, not by {by!r}.")
-        until = instant_of(given["until"], now) if "until" in given else now + timedelta(days=1)
-        since = instant_of(given.setdefault("since", SHOWN), now)
-        return cls(CostsBy(by), since, until, given)
+        until = instant_of(said["until"], now) if "until" in said else now + timedelta(days=1)
+        since = instant_of(said.setdefault("since", SHOWN), now)
+        return cls(CostsBy(by), since, until, said)
 
 
 class CostsPage:
@@ -70,7 +71,7 @@ class CostsPage:
             "most": max((cost.nanousd for cost in seen.costs), default=0) or 1,
             "all_by": [*CostsBy],
             "page_of": lambda key: _page_of(asked.by, key),
-            "account_words": lambda account: account_words(account).replace("`", ""),
+            "account_words": account_words,
             "usd": usd,
         }
         return Answer(shown, lambda: spending_json(seen))

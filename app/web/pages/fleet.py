@@ -17,12 +17,13 @@ from app.core.words.ages import instant_of
 from app.ports import FleetFilter
 from app.services.fleet import fleet_view
 from app.services.page_views import fleet_view_json
-from app.web.pages.served import Answer, read_of_an_address
+from app.web.pages.addresses import given, read_of_an_address
+from app.web.pages.served import Answer
 
 ON_A_PAGE: Final = 50
 AFTER: Final = "after"
-FACETS: Final = ("repository", "role", "started_by", "state", "since")
-"""Parameters of the address; what is empty leaves no agent out."""
+FACETS: Final = ("repository", "role", "started_by", "since")
+"""Parameters of the address besides states; what is empty leaves no agent out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +38,17 @@ class Asked:
     @classmethod
     def of(cls, query: QueryParams, now: datetime) -> "Asked":
         """Raises `ValueError`, in words for people."""
-        if unknown := query.keys() - {*FACETS, AFTER}:
-            raise ValueError(f"{min(unknown)!r} is nothing by which agents are told apart.")
-        given = {name: query[name] for name in FACETS if query.get(name) and name != "state"}
-        since, after = given.get("since"), query.get(AFTER)
+        said = given(query, (*FACETS, "state", AFTER))
+        facets = {name: words for name, words in said.items() if name in FACETS}
+        since, after = said.get("since"), said.get(AFTER)
         wanted = FleetFilter(
-            repository=given.get("repository"),
-            role=given.get("role"),
-            started_by=given.get("started_by"),
+            repository=said.get("repository"),
+            role=said.get("role"),
+            started_by=said.get("started_by"),
             states=frozenset(map(_state, filter(None, query.getlist("state")))),
             since=None if since is None else instant_of(since, now),
         )
-        return cls(wanted, given, AgentId.parse(after) if after else None)
+        return cls(wanted, facets, AgentId.parse(after) if after else None)
 
     def address(self, after: AgentId | None = None) -> str:
         """Of this list, from behind an agent on."""

@@ -1,16 +1,20 @@
 """HTML from templates: what comes in is text, and stays text."""
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import jinja2
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
 from app.core.agents.agent import AgentId
 from app.core.breaker.verdict import money
 from app.core.words.ages import age_words
 from app.core.words.timeline import outcome_words
+
+_CODE: Final = re.compile(r"`([^`]+)`")
 
 
 class Templates:
@@ -73,6 +77,11 @@ def took(time: timedelta) -> str:
     return f"{seconds:.0f} s" if seconds < 60 else age_words(time)
 
 
+def code(words: str) -> Markup:
+    """Words of ours: what stands between two backticks is code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(escape(words))))
+
+
 _FILTERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "stamp": stamp,
     "machine": machine,
@@ -83,4 +92,5 @@ _FILTERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "agent_id": AgentId.parse,
     "money": money,
     "outcome": outcome_words,
+    "code": code,
 }

@@ -6,7 +6,7 @@ from starlette.requests import Request
 
 from app.bootstrap import Service
 from app.config.settings import git_url_of
-from app.core.words.refusals import brake_words
+from app.core.words.refusals import standing_words
 from app.services.needs_you import needs_you, place_to_act
 from app.services.page_views import needs_you_json
 from app.web.pages.served import Answer
@@ -28,6 +28,6 @@ class NeedsYouPage:
             "needing": found,
             "github": self._github,
             "place_to_act": lambda each: place_to_act(each.listed, each.matter, self._github),
-            "brake_words": brake_words,
+            "standing_words": standing_words,
         }
         return Answer(shown, lambda: needs_you_json(found, self._github))

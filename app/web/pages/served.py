@@ -1,7 +1,6 @@
 """A page, served to people as HTML and to programs as JSON: both tell the same."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -16,21 +15,8 @@ from app.services.views import Json
 from app.web.pages.html import Templates, ages
 
 
-class NotUnderstood(Exception):
-    """An address asks for what there cannot be. Says why, for people."""
-
-
 class NotThere(Exception):
     """There is nothing under an address. Says what is missing, for people."""
-
-
-@contextmanager
-def read_of_an_address() -> Iterator[None]:
-    """What is raised as `ValueError` within was wrong in the address."""
-    try:
-        yield
-    except ValueError as error:
-        raise NotUnderstood(str(error)) from None
 
 
 @dataclass(frozen=True, slots=True)

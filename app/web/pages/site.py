@@ -11,13 +11,17 @@ from starlette.types import ASGIApp
 
 from app.bootstrap import Service
 from app.ports import StoreUnavailable
+from app.web.pages.addresses import NotUnderstood
 from app.web.pages.agent import AgentPage
 from app.web.pages.costs import CostsPage
 from app.web.pages.door import LocalDoor
 from app.web.pages.fleet import FleetPage
+from app.web.pages.health import HealthPage
 from app.web.pages.html import Templates
+from app.web.pages.limits import LimitsPage
 from app.web.pages.needs_you import NeedsYouPage
-from app.web.pages.served import NotThere, NotUnderstood, Pages
+from app.web.pages.served import NotThere, Pages
+from app.web.pages.triage import TriagePage
 
 LOOPBACK: Final = "127.0.0.1"
 _AGENT: Final = "/agents/{owner}/{name}/{issue:int}/{role}/{attempt:int}"
@@ -41,6 +45,9 @@ def site(service: Service, local: LocalPages) -> ASGIApp:
         routes=[
             *pages.routes(NeedsYouPage(service), "/", "/needs-you.json"),
             *pages.routes(FleetPage(service), "/fleet"),
+            *pages.routes(TriagePage(service), "/triage"),
+            *pages.routes(LimitsPage(service), "/limits"),
+            *pages.routes(HealthPage(service), "/health"),
             *pages.routes(CostsPage(service), "/costs"),
             *pages.routes(AgentPage(service), _AGENT),
             Mount("/static", StaticFiles(packages=[("app.web.pages", "static")])),

@@ -1,0 +1,25 @@
+"""Whether this installation does its work, and what keeps it from that."""
+
+from datetime import datetime, timedelta
+
+from starlette.requests import Request
+
+from app.bootstrap import Service
+from app.services.health import health
+from app.services.page_views import health_json
+from app.web.pages.served import Answer
+
+
+class HealthPage:
+    """The installation itself."""
+
+    template = "health.html"
+
+    def __init__(self, service: Service) -> None:
+        self._store = service.store
+        self._pass_every = timedelta(seconds=service.interval_seconds)
+
+    async def answer(self, _: Request, now: datetime) -> Answer:
+        """Of now."""
+        seen = await health(self._store, self._pass_every, now)
+        return Answer({"seen": seen}, lambda: health_json(seen))
