@@ -100,6 +100,7 @@ from app.ports import (
     Workspace,
 )
 from app.services.commands.raise_limits import Raising
+from app.services.configuration.in_force import InForce
 from app.services.drain import Drain
 from app.services.handlers.reconciliation import ADAPT, START, TIDY
 from app.services.intake.dispatch import Dispatcher
@@ -177,6 +178,7 @@ class Service:
     let_age: Job
     """What the database holds."""
     raising: Raising
+    in_force: InForce
     timetable: Timetable
     writer: GroupWriter
     database: sa.Engine
@@ -352,6 +354,7 @@ def build(
         tidy_own_directory=services.housekeeping.tidy_if_due,
         let_age=services.ageing.go_on,
         raising=services.raising,
+        in_force=services.in_force,
         timetable=adapters.timetable or ScheduledTimes(world.clock),
         writer=writer,
         database=database,

@@ -20,6 +20,7 @@ from app.services.commands.obey import Obeying
 from app.services.commands.raise_limits import Raising
 from app.services.configuration.adapting import Adapting
 from app.services.configuration.broken_issue import ConfigTrouble
+from app.services.configuration.in_force import InForce
 from app.services.configuration.moved_repositories import Moving
 from app.services.configuration.plans import Plans
 from app.services.configuration.pull_request_check import ConfigReviews
@@ -80,6 +81,8 @@ class Services(NamedTuple):
     """For the API."""
     plans: KnownPlans
     """For the dispatcher."""
+    in_force: InForce
+    """For the pages."""
     housekeeping: Housekeeping
     """For the timetable."""
     ageing: Ageing
@@ -241,5 +244,10 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
 
     housekeeping = Housekeeping(world, Guard())
     return Services(
-        patient(perform, world.clock, drain), raising, plans, housekeeping, Ageing(world)
+        patient(perform, world.clock, drain),
+        raising,
+        plans,
+        InForce(world, plans),
+        housekeeping,
+        Ageing(world),
     )

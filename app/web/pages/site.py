@@ -13,6 +13,7 @@ from app.bootstrap import Service
 from app.ports import StoreUnavailable
 from app.web.pages.addresses import NotUnderstood
 from app.web.pages.agent import AgentPage
+from app.web.pages.configuration import ConfigurationPage, ConfigurationsPage
 from app.web.pages.costs import CostsPage
 from app.web.pages.door import LocalDoor
 from app.web.pages.fleet import FleetPage
@@ -25,6 +26,8 @@ from app.web.pages.triage import TriagePage
 
 LOOPBACK: Final = "127.0.0.1"
 _AGENT: Final = "/agents/{owner}/{name}/{issue:int}/{role}/{attempt:int}"
+
+_CONFIGURATION: Final = "/configuration/{owner}/{name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ def site(service: Service, local: LocalPages) -> ASGIApp:
             *pages.routes(FleetPage(service), "/fleet"),
             *pages.routes(TriagePage(service), "/triage"),
             *pages.routes(LimitsPage(service), "/limits"),
+            *pages.routes(ConfigurationsPage(service), "/configuration"),
+            *pages.routes(ConfigurationPage(service), _CONFIGURATION),
             *pages.routes(HealthPage(service), "/health"),
             *pages.routes(CostsPage(service), "/costs"),
             *pages.routes(AgentPage(service), _AGENT),
