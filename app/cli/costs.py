@@ -17,7 +17,7 @@ from app.core.money import CostsBy, usd
 from app.core.words.budget import holding_words
 from app.core.words.refusals import account_words
 from app.ports import Cost
-from app.services.views import Json, budgets_json, cost_json
+from app.services.views import budgets_json, cost_json, total_json
 
 
 def show_costs(by: CostsBy, days: int | None, *, as_json: bool) -> None:
@@ -26,7 +26,7 @@ def show_costs(by: CostsBy, days: int | None, *, as_json: bool) -> None:
     found = answered(opened(open_ledger).costs(by, since))
     if as_json:
         costs = [cost_json(cost) for cost in found]
-        shown = {"by": by.value, "costs": costs, "total": _total(found)}
+        shown = {"by": by.value, "costs": costs, "total": total_json(found)}
         say(json.dumps(shown, indent=2))
         return
     table = Table(Column(by.value, overflow="fold"), "cost", "tokens in", "out", "agents")
@@ -85,8 +85,3 @@ def _unknown_calls(found: Sequence[Cost]) -> int:
 
 def _estimated_calls(found: Sequence[Cost]) -> int:
     return sum(cost.estimated_calls for cost in found)
-
-
-def _total(found: Sequence[Cost]) -> Json:
-    known = usd(sum(cost.nanousd for cost in found))
-    return {"cost_usd": None if _unknown_calls(found) else known, "known_cost_usd": known}

@@ -40,6 +40,8 @@ class FleetView:
     has_more: bool
     states: Mapping[State, int]
     """How many fit in all, by state, whatever states are wanted."""
+    count: int
+    """How many fit in all."""
     facets: Facets
 
 
@@ -49,7 +51,9 @@ async def fleet_view(
     """As of now: at most so many, from behind `after` on. Raises `StoreUnavailable`."""
     page = await fleet_page(store, wanted, after, most + 1, now, newest_first=True)
     states, facets = await store.fleet_states(wanted), await store.facets(MOST_OF_A_FACET)
-    return FleetView(page[:most], len(page) > most, states, facets)
+    wants = wanted.states or states.keys()
+    count = sum(count for state, count in states.items() if state in wants)
+    return FleetView(page[:most], len(page) > most, states, count, facets)
 
 
 async def whole_fleet(

@@ -46,7 +46,8 @@ class Health:
     @property
     def refused(self) -> int:
         """How many writes GitHub refuses."""
-        return self._unwritten(EffectState.REFUSED)
+        unwritten = self.registry.unwritten.items()
+        return sum(count for (_, state), count in unwritten if state is EffectState.REFUSED)
 
     @property
     def unwritten(self) -> int:
@@ -57,10 +58,6 @@ class Health:
     def wrong(self) -> Sequence[str]:
         """What keeps the installation from its work, a sentence each; the worst first."""
         return [*self._of_workers(), *self._of_passes(), *self._of_others()]
-
-    def _unwritten(self, state: EffectState) -> int:
-        unwritten = self.registry.unwritten.items()
-        return sum(count for (_, each), count in unwritten if each is state)
 
     def _of_workers(self) -> Iterator[str]:
         if not any(each.takes_agents for each in self.workers):

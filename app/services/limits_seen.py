@@ -11,8 +11,8 @@ from app.core.agents.lifecycle import LIVE, State
 from app.core.history.precision import Stop, stops
 from app.core.history.role_use import LimitUsed, role_use
 from app.core.history.suggest import MOST_AGENTS
-from app.ports import FleetAgent, FleetFilter, Store
-from app.services.fleet import MOST_ON_A_PAGE, fleet_page
+from app.ports import Facets, FleetAgent, FleetFilter, Store
+from app.services.fleet import MOST_OF_A_FACET, MOST_ON_A_PAGE, fleet_page
 
 CLOSE: Final = 0.8
 """Who has used so much of a limit is close to it."""
@@ -39,6 +39,8 @@ class LimitsSeen:
     finished: int
     """How many finished agents `used` is about: the newest of the role. 0 without a role."""
     used: Sequence[LimitUsed]
+    facets: Facets
+    """By what agents can be told apart."""
 
 
 async def limits_seen(store: Store, asked: LimitsAsked, now: datetime) -> LimitsSeen:
@@ -51,7 +53,8 @@ async def limits_seen(store: Store, asked: LimitsAsked, now: datetime) -> Limits
         completed = replace(of_them, states=frozenset({State.COMPLETED}))
         found = await _newest(store, completed, MOST_AGENTS, now)
         finished = [each for each in found if each.agent.parent is None]
-    return LimitsSeen(close, await _stops(store, asked), len(finished), _used(finished))
+    stopped, facets = await _stops(store, asked), await store.facets(MOST_OF_A_FACET)
+    return LimitsSeen(close, stopped, len(finished), _used(finished), facets)
 
 
 async def _newest(

@@ -26,6 +26,7 @@ from app.services.views import (
     pass_json,
     precision_json,
     test_run_json,
+    total_json,
     worker_json,
 )
 
@@ -84,11 +85,7 @@ def spending_json(seen: Spending) -> Json:
             {**cost_json(cost), "merged_pull_requests": seen.merged.get(cost.key, 0)}
             for cost in seen.costs
         ],
-        "total": {
-            "cost_usd": None if seen.unknown_calls else usd(seen.nanousd),
-            "known_cost_usd": usd(seen.nanousd),
-            "merged_pull_requests": seen.all_merged,
-        },
+        "total": {**total_json(seen.costs), "merged_pull_requests": seen.all_merged},
         "without_price": [cost.key for cost in seen.without_price],
         **budgets_json(seen.balances, ()),
     }
@@ -103,6 +100,7 @@ def triage_json(seen: Triage, github: str) -> Json:
                 "is_limit": group.is_limit,
                 "role": group.role,
                 "since": instant(group.since),
+                "cost_usd": None if group.has_unpriced else usd(group.nanousd),
                 "known_cost_usd": usd(group.nanousd),
                 "waiting": [_waiting_json(each, github) for each in group.agents],
             }

@@ -31,6 +31,11 @@ class Escalations:
         return sum(each.listed.seen.cost_nanousd for each in self.agents)
 
     @property
+    def has_unpriced(self) -> bool:
+        """Whether there are calls besides, whose price nobody knows."""
+        return any(each.listed.seen.has_unpriced for each in self.agents)
+
+    @property
     def since(self) -> datetime:
         """Since when the first of them waits."""
         return min(each.matter.since for each in self.agents)

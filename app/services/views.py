@@ -159,6 +159,13 @@ def cost_json(cost: Cost) -> Json:
     }
 
 
+def total_json(costs: Sequence[Cost]) -> Json:
+    """What all of it cost together; null as soon as the price of one call is unknown."""
+    known = usd(sum(cost.nanousd for cost in costs))
+    is_unknown = any(cost.unknown_calls for cost in costs)
+    return {"cost_usd": None if is_unknown else known, "known_cost_usd": known}
+
+
 def budgets_json(balances: Sequence[Balance], holdings: Sequence[Holding]) -> Json:
     """What is left of budgets, and who holds money of them."""
     return {

@@ -59,9 +59,11 @@ def test_a_merged_pull_request_costs_what_failed_too() -> None:
 
 def test_what_has_no_price_is_named_and_never_nothing() -> None:
     with story(PLACES) as squad:
-        squad.give("fixer", "The answer is wrong", *FIXES)
+        squad.merge(squad.give("fixer", "The answer is wrong", *FIXES))
+        squad.settle()
         reader = Reader(squad)
         page = reader.page("/costs?by=role")
+        assert "Merged pull requests 1 Each, with all that failed unknown" in page.text
         assert "No price is known of openai:scripted (4 calls)" in page.text
         assert "fixer unknown" in page.text
         told = reader.get("/costs.json?by=role").json()

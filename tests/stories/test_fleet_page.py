@@ -61,6 +61,7 @@ def test_a_large_fleet_is_read_page_by_page_with_its_filter(
         reader = Reader(squad)
         first = reader.page("/fleet?role=fixer&state=SLEEPING")
         assert "Fleet 3" in first.text
+        assert "Fleet 1" in reader.page("/fleet?state=ESCALATED").text
         assert [f"Task {number}" in first.links for number in range(4)] == [
             False,
             True,

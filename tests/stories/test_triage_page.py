@@ -33,6 +33,7 @@ def test_stops_are_grouped_by_what_stopped_them_the_largest_group_first() -> Non
         page = reader.page("/triage")
         assert "Triage 3" in page.text
         assert "max_tool_calls stopped 2 of the role stopper The first waits for 2h" in page.text
+        assert "Together they have cost: unknown." in page.text, "nobody knows the model's price"
         assert page.text.index("And two more") < page.text.index("Two calls are"), "the last first"
         assert page.links["And two more"] == f"/agents/octo/demo/{last.number}/stopper/1"
         squad.comment(first, "/squadron retry stopper")

@@ -8,7 +8,6 @@ from starlette.requests import Request
 from app.bootstrap import Service
 from app.config.settings import git_url_of
 from app.core.agents.agent import AgentId
-from app.core.money import usd
 from app.core.words.budget import holding_words
 from app.services.closeup import closeup
 from app.services.needs_you import place_to_act
@@ -43,7 +42,6 @@ class AgentPage:
             "place_to_act": lambda matter: place_to_act(found.listed, matter, self._github),
             "chart": (WIDTH, HEIGHT, spent_line(found.spent)),
             "holding": "" if found.holding is None else holding_words(found.holding),
-            "usd": usd,
         }
         return Answer(shown, lambda: closeup_json(found, self._github))
 

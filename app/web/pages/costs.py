@@ -2,7 +2,7 @@
 merged pull request has cost, with all that failed."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 from urllib.parse import quote
 
@@ -11,7 +11,7 @@ from starlette.requests import Request
 
 from app.bootstrap import Service
 from app.core.agents.agent import AgentId
-from app.core.money import CostsBy, usd
+from app.core.money import CostsBy
 from app.core.words.ages import instant_of
 from app.core.words.refusals import account_words
 from app.services.page_views import spending_json
@@ -36,7 +36,8 @@ class Asked:
 
     by: CostsBy
     since: datetime
-    until: datetime
+    until: datetime | None
+    """None: up to now."""
     given: dict[str, str]
 
     @classmethod
@@ -46,7 +47,7 @@ class Asked:
         by = said.get("by") or CostsBy.DAY
         if by not in [*CostsBy]:
             raise ValueError(f"Costs are added up by {', '.join(CostsBy)}, not by {by!r}.")
-        until = instant_of(said["until"], now) if "until" in said else now + timedelta(days=1)
+        until = instant_of(said["until"], now) if "until" in said else None
         since = instant_of(said.setdefault("since", SHOWN), now)
         return cls(CostsBy(by), since, until, said)
 
@@ -72,7 +73,6 @@ class CostsPage:
             "all_by": [*CostsBy],
             "page_of": lambda key: _page_of(asked.by, key),
             "account_words": account_words,
-            "usd": usd,
         }
         return Answer(shown, lambda: spending_json(seen))
 

@@ -12,7 +12,6 @@ from starlette.requests import Request
 from app.bootstrap import Service
 from app.core.agents.agent import AgentId
 from app.core.agents.lifecycle import State
-from app.core.money import usd
 from app.core.words.ages import instant_of
 from app.ports import FleetFilter
 from app.services.fleet import fleet_view
@@ -83,6 +82,5 @@ class FleetPage:
             "asked": asked,
             "all_states": [*State],
             "older": asked.address(seen.page[-1].agent.id) if seen.has_more else None,
-            "usd": usd,
         }
         return Answer(shown, lambda: fleet_view_json(seen))

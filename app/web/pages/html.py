@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 
 from app.core.agents.agent import AgentId
 from app.core.breaker.verdict import money
+from app.core.money import usd
 from app.core.words.ages import age_words
 from app.core.words.timeline import outcome_words
 
@@ -91,6 +92,7 @@ _FILTERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "path": path_of,
     "agent_id": AgentId.parse,
     "money": money,
+    "usd": usd,
     "outcome": outcome_words,
     "code": code,
 }

@@ -13,7 +13,6 @@ from app.core.history.stop_words import judged_words
 from app.core.history.suggest import LEAST_FINISHED
 from app.core.words.ages import instant_of
 from app.core.words.tables import in_unit
-from app.services.fleet import MOST_OF_A_FACET
 from app.services.limits_seen import LimitsAsked, limits_seen
 from app.services.page_views import limits_seen_json
 from app.web.pages.addresses import given, read_of_an_address
@@ -45,7 +44,6 @@ class LimitsPage:
         shown = {
             "seen": seen,
             "given": said,
-            "facets": await self._store.facets(MOST_OF_A_FACET),
             "precisions": precisions(seen.stops),
             "all": Precision.of(seen.stops),
             "stops": seen.stops[:MOST_STOPS],

@@ -6,7 +6,6 @@ from starlette.requests import Request
 
 from app.bootstrap import Service
 from app.config.settings import git_url_of
-from app.core.money import usd
 from app.services.needs_you import place_to_act
 from app.services.page_views import triage_json
 from app.services.triage import triage
@@ -28,6 +27,5 @@ class TriagePage:
         shown = {
             "seen": seen,
             "place_to_act": lambda each: place_to_act(each.listed, each.matter, self._github),
-            "usd": usd,
         }
         return Answer(shown, lambda: triage_json(seen, self._github))
