@@ -1,6 +1,7 @@
 """The servers that are measured: each a process of its own, on loopback, ended with its group."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -19,12 +20,14 @@ import sqlalchemy as sa
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from app.cli.lives import PAGES_ARE
 from bench import usage
 from bench.deliveries import SECRET
 
 READY_SECONDS: Final = 60.0
 END_SECONDS: Final = 30.0
 LOOK_SECONDS: Final = 0.01
+_LINK: Final = re.compile(rf"{re.escape(PAGES_ARE)}(\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Server:
     """Seconds from the start of the process until it was ready."""
     database: str
     """Address, or empty if it has none."""
+    pages: str
+    """The link to its pages; empty: it has none."""
 
     def resident_megabytes(self) -> float:
         """Memory of the process that is in RAM now."""
@@ -48,10 +53,11 @@ class Server:
 
 
 @contextmanager
-def service(database: str | None = None) -> Iterator[Server]:
-    """`squadron serve` on an empty database; its GitHub is an address where nobody listens.
+def service(database: str | None = None, *, has_pages: bool = False) -> Iterator[Server]:
+    """`squadron serve`; its GitHub is an address where nobody listens.
 
-    `database`: an address; None is SQLite in the data directory.
+    `database`: an address; None is an empty one of SQLite in the data directory. `has_pages`: it
+    shows pages to whoever is at this machine.
     """
     with tempfile.TemporaryDirectory(prefix="squadron-bench-") as directory:
         data = Path(directory) / "data"
@@ -66,7 +72,8 @@ def service(database: str | None = None) -> Iterator[Server]:
             "SQUADRON_GITHUB_APP_ID": "1",
             "SQUADRON_GITHUB_PRIVATE_KEY_FILE": str(key),
             "SQUADRON_WEBHOOK_SECRET": SECRET.decode(),
-            "SQUADRON_PAGES": "off",
+            "SQUADRON_PAGES": "loopback" if has_pages else "off",
+            "SQUADRON_PAGES_PORT": "0",
             "SQUADRON_GITHUB_API_URL": "http://127.0.0.1:9",
             "SQUADRON_DATA_DIR": str(data),
             "SQUADRON_DATABASE_URL": address,
@@ -122,7 +129,11 @@ def _running(
                     output.seek(0)
                     raise SystemExit(f"{command} did not start: {output.read().decode()[-3_000:]}")
                 time.sleep(LOOK_SECONDS)
-            yield Server(port, process.pid, time.perf_counter() - begin, database)
+            ready_after = time.perf_counter() - begin
+            output.seek(0)
+            link = _LINK.search(output.read().decode())
+            pages = "" if link is None else link[1]
+            yield Server(port, process.pid, ready_after, database, pages)
         finally:
             process.terminate()
             try:

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
@@ -215,6 +216,37 @@ async def test_costs_by_day_begin_with_the_last_one(world: World, ledger: SqlLed
     assert found == [("2026-05-05", 6), ("2026-05-04", 1)]
     only = await ledger.costs(CostsBy.DAY, since=later(midnight), until=later(midnight + 1))
     assert [(each.key, each.nanousd) for each in only] == [("2026-05-05", 2)]
+
+
+async def test_costs_of_a_time_are_those_of_the_calls_in_it(
+    world: World, ledger: SqlLedger
+) -> None:
+    """Wherever it begins and ends, in the middle of a day or with one."""
+    active, day, step = await world.an_active(), 86_400, 0.000_001
+    edges = [half * day / 2 + by for half in range(1, 8, 2) for by in (-step, 0, step)]
+    moments = sorted([*edges, 0, day, 1.3 * day, 2 * day])
+    calls = [
+        ModelCalled(
+            at=later(seconds), model="m", input_tokens=1, output_tokens=2, cost_nanousd=2**number
+        )
+        for number, seconds in enumerate(moments)
+    ]
+    unknown = ModelCalled(at=later(day), model="u", input_tokens=1, output_tokens=2)
+    assert await world.store.append(active.id, 0, 3, [*calls, unknown])
+    bounds = [None, *map(later, edges), later(1.1 * day), later(1.4 * day)]
+    for since, until in product(bounds, bounds):
+        found = await ledger.costs(CostsBy.MODEL, since, until)
+        expected = [
+            call
+            for call in calls
+            if (since is None or call.at >= since) and (until is None or call.at < until)
+        ]
+        told = [(each.nanousd, each.output_tokens) for each in found if each.key == "m"]
+        cost = sum(call.cost_nanousd or 0 for call in expected)
+        tokens = sum(call.output_tokens for call in expected)
+        assert told == ([(cost, tokens)] if expected else []), f"{since} to {until}"
+        is_in = (since is None or since <= later(day)) and (until is None or later(day) < until)
+        assert [each.unknown_calls for each in found if each.key == "u"] == [1] * is_in
 
 
 async def ended(

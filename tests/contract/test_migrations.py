@@ -4,7 +4,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from app.adapters.store.codec import decode_event
 from app.adapters.store.migrations import VERSION_TABLE, is_ours
 from app.adapters.store.schema import migrate, migration_config
-from app.adapters.store.tables import HITS, HITTERS, METADATA, PREFIX
+from app.adapters.store.tables import HITS, HITTERS, METADATA, PREFIX, SPEND
 from app.core.agents.events import Tripped
 from app.core.agents.stops import Layer, Trip
 from app.core.limits import LimitName
@@ -89,8 +89,9 @@ def test_a_forgotten_migration_would_be_seen(empty: sa.Engine) -> None:
 def test_migrating_again_changes_nothing(empty: sa.Engine) -> None:
     migrate(empty)
     _fill(empty, 1)
+    before = _counts(empty)
     migrate(empty)
-    assert _counts(empty) == dict.fromkeys(METADATA.tables, 1)
+    assert _counts(empty) == before and before.keys() == METADATA.tables.keys()
 
 
 def test_two_processes_may_start_at_once(empty: sa.Engine) -> None:
@@ -159,6 +160,33 @@ def test_who_was_stopped_because_tests_could_not_run_has_tripped_the_limit(
     assert json.loads(rows[2].body) == quoted
     reader = TypeAdapter(Trip)
     assert [reader.validate_json(each) for each in stops[:2]] == [expected] * 2
+
+
+def test_days_hold_what_calls_cost_whichever_version_wrote_them(empty: sa.Engine) -> None:
+    """Calls of before the sums were kept, and those that the version before writes meanwhile."""
+    midnight = datetime.combine(NOON.date(), time(), UTC)
+    calls = (
+        (midnight - timedelta(microseconds=1), 5, 0),
+        (midnight, 7, 1),
+        (midnight + timedelta(days=1, microseconds=-1), None, None),
+    )
+    migrate(empty, "0037")
+    _fill(empty, 1)
+    with empty.begin() as connection:
+        connection.execute(sa.text("DELETE FROM sq_spend"))
+    for part in range(2):
+        with empty.begin() as connection:
+            for seq, (at, nanousd, is_estimate) in enumerate(calls, part * 10):
+                what = {"nanousd": nanousd, "input_tokens": 3, "output_tokens": 4}
+                row = {"agent_id": "text 1", "seq": seq, "at": at, "model": "m", **what}
+                connection.execute(sa.insert(SPEND).values(**row, is_estimate=is_estimate))
+        migrate(empty)
+    with empty.connect() as connection:
+        found = connection.execute(sa.text("SELECT * FROM sq_spent_days ORDER BY day")).all()
+    assert [tuple(row) for row in found] == [
+        ("text 1", "2026-05-03", "m", 10, 0, 0, 6, 8),
+        ("text 1", "2026-05-04", "m", 14, 2, 2, 12, 16),
+    ]
 
 
 def test_what_was_counted_in_an_hour_still_counts_when_each_hit_counts_for_an_hour(

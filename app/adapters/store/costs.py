@@ -5,12 +5,12 @@ of the logs whatever crashed or was repeated.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, time, timedelta
 from typing import Any, Final
 
 import sqlalchemy as sa
 
-from app.adapters.store.tables import AGENTS, EVENTS, SPEND
+from app.adapters.store.tables import AGENTS, EVENTS, SPEND, SPENT_DAYS
 from app.core.agents.agent import AgentId
 from app.core.agents.events import AgentEvent, Finished, ModelCalled
 from app.core.agents.lifecycle import State
@@ -27,6 +27,10 @@ _OF_AGENTS: Final[Mapping[CostsBy, sa.ColumnElement[str]]] = {
     CostsBy.AGENT: AGENTS.c.id,
 }
 """Whom something is put down to, but for models and days."""
+_COUNTED: Final = ("unknown_calls", "estimated_calls", "input_tokens", "output_tokens")
+_SPENT: Final = ("agent_id", "day", "model", "nanousd", *_COUNTED)
+_INSTANT: Final = timedelta(microseconds=1)
+"""The shortest time between two instants."""
 _PULL_REQUEST: Final = AGENTS.c.repository + "#" + sa.cast(AGENTS.c.pull_request, sa.Text)
 _IS_MERGED: Final = sa.and_(
     EVENTS.c.type == Finished.__name__,
@@ -89,38 +93,72 @@ def costs(
 ) -> Sequence[Cost]:
     """The calls from `since` up to `until`, itself excluded, added up; dearest first, or the last
     day first."""
-    if by is CostsBy.MODEL:
-        key = SPEND.c.model.label("key")
-    else:
-        key = _key(connection, by, SPEND.c.at).label("key")
-    nanousd = sa.func.coalesce(sa.func.sum(SPEND.c.nanousd), 0).label("nanousd")
+    spent = _spent(connection, since, until)
+    key = {CostsBy.DAY: spent.c.day, CostsBy.MODEL: spent.c.model, **_OF_AGENTS}[by].label("key")
+    nanousd = sa.func.sum(spent.c.nanousd).label("nanousd")
     wanted = (
         sa.select(
             key,
             nanousd,
-            (sa.func.count() - sa.func.count(SPEND.c.nanousd)).label("unknown_calls"),
-            sa.func.coalesce(sa.func.sum(SPEND.c.is_estimate), 0).label("estimated_calls"),
-            sa.func.sum(SPEND.c.input_tokens).label("input_tokens"),
-            sa.func.sum(SPEND.c.output_tokens).label("output_tokens"),
-            sa.func.count(SPEND.c.agent_id.distinct()).label("agents"),
+            *(sa.func.sum(spent.c[name]).label(name) for name in _COUNTED),
+            sa.func.count(spent.c.agent_id.distinct()).label("agents"),
         )
-        .join_from(SPEND, AGENTS, SPEND.c.agent_id == AGENTS.c.id)
+        .join_from(spent, AGENTS, spent.c.agent_id == AGENTS.c.id)
         .group_by(key)
         .order_by(*([key.desc()] if by is CostsBy.DAY else [nanousd.desc(), key]))
     )
-    wanted = wanted.where(*_within(SPEND.c.at, since, until))
     return [
         Cost(
             key=row.key,
             nanousd=int(row.nanousd),
-            unknown_calls=row.unknown_calls,
-            estimated_calls=int(row.estimated_calls),
-            input_tokens=int(row.input_tokens),
-            output_tokens=int(row.output_tokens),
             agents=row.agents,
+            **{name: int(row._mapping[name]) for name in _COUNTED},
         )
         for row in connection.execute(wanted)
     ]
+
+
+def _spent(
+    connection: sa.Connection, since: datetime | None, until: datetime | None
+) -> sa.Subquery:
+    """Whole days from their sums, the rest of the time from the calls in it."""
+    first = None if since is None else _midnight(since + timedelta(days=1) - _INSTANT)
+    last = None if until is None else _midnight(until)
+    if first is not None and last is not None and first >= last:
+        return _calls(connection, since, until).subquery()
+    days = sa.select(*(SPENT_DAYS.c[name] for name in _SPENT))
+    if first is not None:
+        days = days.where(SPENT_DAYS.c.day >= first.date().isoformat())
+    if last is not None:
+        days = days.where(SPENT_DAYS.c.day < last.date().isoformat())
+    parts = [days]
+    if since != first:
+        parts.append(_calls(connection, since, first))
+    if until != last:
+        parts.append(_calls(connection, last, until))
+    return sa.union_all(*parts).subquery()
+
+
+def _calls(
+    connection: sa.Connection, since: datetime | None, until: datetime | None
+) -> sa.Select[Any]:
+    """One by one, as sums have them."""
+    nanousd = SPEND.c.nanousd
+    return sa.select(
+        SPEND.c.agent_id,
+        _day(connection, SPEND.c.at).label("day"),
+        SPEND.c.model,
+        sa.func.coalesce(nanousd, 0).label("nanousd"),
+        sa.case((nanousd.is_(None), 1), else_=0).label("unknown_calls"),
+        sa.func.coalesce(SPEND.c.is_estimate, 0).label("estimated_calls"),
+        SPEND.c.input_tokens,
+        SPEND.c.output_tokens,
+    ).where(*_within(SPEND.c.at, since, until))
+
+
+def _midnight(at: datetime) -> datetime:
+    """With which the day begins, in UTC."""
+    return datetime.combine(at.astimezone(UTC).date(), time(), UTC)
 
 
 def merged(
@@ -129,7 +167,8 @@ def merged(
     """How many pull requests of agents were merged in that time, by the key of their cost."""
     if by is CostsBy.MODEL:
         return {}
-    key = _key(connection, by, EVENTS.c.at).label("key")
+    day = _day(connection, EVENTS.c.at)
+    key = (day if by is CostsBy.DAY else _OF_AGENTS[by]).label("key")
     wanted = (
         sa.select(key, sa.func.count(_PULL_REQUEST.distinct()).label("merged"))
         .join_from(EVENTS, AGENTS, EVENTS.c.agent_id == AGENTS.c.id)
@@ -139,11 +178,7 @@ def merged(
     return {row.key: row.merged for row in connection.execute(wanted)}
 
 
-def _key(
-    connection: sa.Connection, by: CostsBy, at: sa.ColumnElement[datetime]
-) -> sa.ColumnElement[str]:
-    if by is not CostsBy.DAY:
-        return _OF_AGENTS[by]
+def _day(connection: sa.Connection, at: sa.ColumnElement[datetime]) -> sa.ColumnElement[str]:
     if connection.dialect.name == "sqlite":
         return sa.func.strftime("%Y-%m-%d", at, type_=sa.Text)
     return sa.func.to_char(sa.func.timezone("UTC", at), "YYYY-MM-DD", type_=sa.Text)

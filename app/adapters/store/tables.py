@@ -300,6 +300,27 @@ class SpendRow(SQLModel, table=True):
     """1: the figures are taken from what was sent and seen; else they were reported."""
 
 
+class SpentDayRow(SQLModel, table=True):
+    """What the calls of an agent and model within a day cost together. A trigger on `sq_spend`
+    adds each call."""
+
+    __tablename__ = "sq_spent_days"
+    __table_args__ = (sa.Index("sq_spent_days_day", "day"),)
+
+    agent_id: str = Field(
+        primary_key=True, sa_type=sa.Text, foreign_key="sq_agents.id", ondelete="CASCADE"
+    )
+    day: str = Field(primary_key=True, sa_type=sa.Text)
+    """Of the calendar, in UTC: `2026-11-29`."""
+    model: str = Field(primary_key=True, sa_type=FreeText)
+    nanousd: int = Field(sa_type=sa.BigInteger)
+    """Of the calls whose price is known."""
+    unknown_calls: int = Field(sa_type=sa.BigInteger)
+    estimated_calls: int = Field(sa_type=sa.BigInteger)
+    input_tokens: int = Field(sa_type=sa.BigInteger)
+    output_tokens: int = Field(sa_type=sa.BigInteger)
+
+
 class HitterRow(SQLModel, table=True):
     """A user of whom is counted how often something was done."""
 
@@ -642,6 +663,7 @@ ACCOUNTS = _table(AccountRow)
 HOLDS: Final = ACCOUNTS.c.held_nanousd > ACCOUNTS.c.actual_nanousd
 """Of accounts: somebody has money of it that is not spent yet."""
 SPEND = _table(SpendRow)
+SPENT_DAYS = _table(SpentDayRow)
 HITTERS = _table(HitterRow)
 HITS = _table(HitRow)
 WAITING_STARTS = _table(WaitingRow)
