@@ -5,7 +5,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -84,9 +84,12 @@ class Life:
         except CannotListen as error:
             fail(str(error))
 
-    def open_pages(self) -> None:
+    def open_pages(self, is_closing: Callable[[], bool]) -> None:
         """Listen for people at this machine, and print their link, unless nobody is to look or the
-        port is somebody else's. Ends the command where settings are wrong."""
+        port is somebody else's. Ends the command where settings are wrong.
+
+        `is_closing`: whether the server that serves them ends.
+        """
         try:
             settings = load_settings(os.environ)
         except SettingsError as error:
@@ -105,7 +108,7 @@ class Life:
         token = secrets.token_urlsafe(TOKEN_BYTES)
         self._redact.learn(lambda: [token])
         say(f"{PAGES_ARE}{address_of(listener)}/?{TOKEN}={token}")
-        self.pages = LocalPages(listener.getsockname()[1], SecretStr(token))
+        self.pages = LocalPages(listener.getsockname()[1], SecretStr(token), is_closing)
 
     def built(self) -> Service:
         """The service of a first life. Ends the command where it cannot be."""

@@ -63,7 +63,7 @@ def _run(
     """`make`: the application of the service, which works while that is served."""
     life.listen(host, port)
     if has_pages:
-        life.open_pages()
+        life.open_pages(lambda: server.should_exit)
 
     def failed(error: Exception) -> None:
         life.fails(error)

@@ -489,6 +489,11 @@ class Store(Protocol):
         """
         ...
 
+    async def commit_mark(self) -> str:
+        """Differs from an earlier one if anything was committed in between; it may differ without
+        that."""
+        ...
+
     async def figures(self) -> RegistryFigures:
         """What the registry holds, in figures."""
         ...

@@ -121,7 +121,7 @@ def test_the_words_of_agents_and_tools_stay_words() -> None:
         task = squad.give("fixer", evil, runs(f"echo '{evil}'"), writes("x", evil), completes(evil))
         page = Reader(squad).page(path_of(task, "fixer"))
         assert page.text.count(evil) >= 3 and evil not in page.html
-        assert "script" not in page.tags
+        assert page.html.count("<script") == 1  # of ours
 
 
 def test_where_no_agent_is_there_is_no_page() -> None:

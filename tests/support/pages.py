@@ -1,9 +1,11 @@
 """Whoever reads the pages of a service in a story, at the machine on which it runs."""
 
+import asyncio
 from html.parser import HTMLParser
 
 import httpx
 from pydantic import SecretStr
+from starlette.types import ASGIApp, Message, Scope
 
 from app.web.pages.site import LocalPages, site
 from tests.twins.story import Story
@@ -19,7 +21,9 @@ class Reader:
 
     def __init__(self, squad: Story) -> None:
         self._squad = squad
-        self._site = site(squad.service, LocalPages(PORT, SecretStr(TOKEN)))
+        self.is_closing = False
+        local = LocalPages(PORT, SecretStr(TOKEN), lambda: self.is_closing)
+        self._site = site(squad.service, local)
         self._cookies = httpx.Cookies()
 
     def get(self, path: str) -> httpx.Response:
@@ -32,6 +36,13 @@ class Reader:
         assert answer.status_code == 200, answer.text
         return Page(answer.text)
 
+    def follow(self, path: str) -> "Followed":
+        """A page that stays open. Time has to pass for it to follow."""
+        self.get("/")
+        followed = Followed(self._squad, self._site, path, self._cookies)
+        self._squad.settle()
+        return followed
+
     async def _get(self, path: str) -> httpx.Response:
         base, transport = f"http://127.0.0.1:{PORT}", httpx.ASGITransport(self._site)
         async with httpx.AsyncClient(
@@ -41,6 +52,66 @@ class Reader:
                 await client.get("/", params={"token": TOKEN})
                 self._cookies = client.cookies
             return await client.get(path)
+
+
+class Followed:
+    """The events of an open page, as they come over the wire."""
+
+    def __init__(self, squad: Story, site: ASGIApp, path: str, cookies: httpx.Cookies) -> None:
+        self.status = 0
+        self._events = list[tuple[str, str]]()
+        """Kind and data."""
+        self._rest = ""
+        self._is_left = asyncio.Event()
+        at = httpx.URL(path)
+        cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        scope: Scope = {
+            "type": "http",
+            "method": "GET",
+            "scheme": "http",
+            "path": at.path,
+            "query_string": at.query,
+            "headers": [(b"host", f"127.0.0.1:{PORT}".encode()), (b"cookie", cookie.encode())],
+            "server": ("127.0.0.1", PORT),
+        }
+        self._answering = squad.loop.create_task(self._answer(site, scope))
+
+    def pages(self) -> list["Page"]:
+        """Those that have come since the last call."""
+        taken, self._events = self._events, []
+        return [Page(data) for kind, data in taken if kind == "page"]
+
+    def kinds(self) -> list[str]:
+        """Of the events since the last call."""
+        taken, self._events = self._events, []
+        return [kind for kind, _ in taken]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more comes."""
+        return self._answering.done()
+
+    def leave(self) -> None:
+        """The browser closes the connection."""
+        self._is_left.set()
+
+    async def _answer(self, site: ASGIApp, scope: Scope) -> None:
+        await site(scope, self._receive, self._send)
+
+    async def _receive(self) -> Message:
+        await self._is_left.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            return
+        *whole, self._rest = (self._rest + message["body"].decode()).split("\n\n")
+        for event in whole:
+            fields = [line.partition(": ")[::2] for line in event.split("\n")]
+            [kind] = [value for name, value in fields if name == "event"]
+            data = "\n".join(value for name, value in fields if name == "data")
+            self._events.append((kind, data))
 
 
 class Page(HTMLParser):

@@ -24,17 +24,19 @@ def page(
     newest_first: bool,
 ) -> Sequence[FleetAgent]:
     """Agents that fit, by age, from behind `after` on."""
-    asked = (
-        sa.select(AGENTS, GLANCES.c.body.label("glance"), _IS_TAKEN_OVER.label("is_taken_over"))
-        .outerjoin(GLANCES, GLANCES.c.agent_id == AGENTS.c.id)
-        .where(*_conditions(wanted))
-        .order_by(*(column.desc() if newest_first else column for column in _KEY))
-        .limit(most)
-    )
+    order = [column.desc() if newest_first else column for column in _KEY]
+    fits = sa.select(AGENTS.c.id).where(*_conditions(wanted)).order_by(*order).limit(most)
     if after is not None:
         created_at = connection.scalar(_CREATED_AT.where(AGENTS.c.id == str(after)))
         key, last = sa.tuple_(*_KEY), (created_at, str(after))
-        asked = asked.where(key < last if newest_first else key > last)
+        fits = fits.where(key < last if newest_first else key > last)
+    # Only the rows of a page are read whole: what sorts all that fit would carry them along.
+    asked = (
+        sa.select(AGENTS, GLANCES.c.body.label("glance"), _IS_TAKEN_OVER.label("is_taken_over"))
+        .outerjoin(GLANCES, GLANCES.c.agent_id == AGENTS.c.id)
+        .where(AGENTS.c.id.in_(fits))
+        .order_by(*order)
+    )
     rows = connection.execute(asked).mappings().all()
     agents = [decode_agent(row) for row in rows]
     effects = _effects(connection, [row["id"] for row in rows])

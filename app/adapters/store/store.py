@@ -15,6 +15,7 @@ from app.adapters.store import (
     adapted,
     artifacts,
     brakes,
+    commits,
     configurations,
     cut_off,
     effects,
@@ -464,6 +465,10 @@ class SqlStore:
     async def warned(self, since: datetime) -> Sequence[tuple[AgentId, Warned | Passed]]:
         """What limits have told agents since then without stopping them."""
         return await read(self._engine, lambda connection: log.warned(connection, since))
+
+    async def commit_mark(self) -> str:
+        """Differs from an earlier one if anything was committed in between."""
+        return await read(self._engine, commits.mark)
 
     async def figures(self) -> RegistryFigures:
         """What the registry holds, in figures."""

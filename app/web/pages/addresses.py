@@ -10,6 +10,10 @@ class NotUnderstood(Exception):
     """An address asks for what there cannot be. Says why, for people."""
 
 
+class NotThere(Exception):
+    """There is nothing under an address. Says what is missing, for people."""
+
+
 @contextmanager
 def read_of_an_address() -> Iterator[None]:
     """What is raised as `ValueError` within was wrong in the address."""

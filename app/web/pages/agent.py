@@ -12,8 +12,9 @@ from app.core.words.budget import holding_words
 from app.services.closeup import closeup
 from app.services.needs_you import place_to_act
 from app.services.page_views import closeup_json
+from app.web.pages.addresses import NotThere
 from app.web.pages.charts import HEIGHT, WIDTH, spent_line
-from app.web.pages.served import Answer, NotThere
+from app.web.pages.served import Answer
 
 MOST_DIGITS: Final = 9
 """Of the number of an event."""
@@ -23,6 +24,7 @@ class AgentPage:
     """One agent of an installation."""
 
     template = "agent.html"
+    is_live = True
 
     def __init__(self, service: Service) -> None:
         self._store, self._ledger = service.store, service.ledger

@@ -9,14 +9,15 @@ from app.config.settings import git_url_of
 from app.core.words.refusals import standing_words
 from app.services.configuration.in_force import configuration_json
 from app.services.plan_views import about_words, shown_limits, value_words, whence_words
-from app.web.pages.addresses import given, read_of_an_address
-from app.web.pages.served import Answer, NotThere
+from app.web.pages.addresses import NotThere, given, read_of_an_address
+from app.web.pages.served import Answer
 
 
 class ConfigurationsPage:
     """All repositories that are known."""
 
     template = "configurations.html"
+    is_live = False
 
     def __init__(self, service: Service) -> None:
         self._in_force = service.in_force
@@ -31,6 +32,7 @@ class ConfigurationPage:
     """One repository's."""
 
     template = "configuration.html"
+    is_live = False
 
     def __init__(self, service: Service) -> None:
         self._in_force = service.in_force

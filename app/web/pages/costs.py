@@ -56,6 +56,7 @@ class CostsPage:
     """What the agents of an installation have cost."""
 
     template = "costs.html"
+    is_live = True
 
     def __init__(self, service: Service) -> None:
         self._ledger = service.ledger

@@ -68,6 +68,7 @@ class FleetPage:
     """All agents of an installation."""
 
     template = "fleet.html"
+    is_live = True
 
     def __init__(self, service: Service) -> None:
         self._store = service.store

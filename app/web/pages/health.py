@@ -14,6 +14,7 @@ class HealthPage:
     """The installation itself."""
 
     template = "health.html"
+    is_live = True
 
     def __init__(self, service: Service) -> None:
         self._store = service.store

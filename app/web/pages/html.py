@@ -32,8 +32,12 @@ class Templates:
         self._templates.filters |= _FILTERS
 
     def page(self, name: str, *, status_code: int = 200, **shown: Any) -> HTMLResponse:
+        """One page, as an answer."""
+        return HTMLResponse(self.text(name, **shown), status_code)
+
+    def text(self, name: str, **shown: Any) -> str:
         """One page."""
-        return HTMLResponse(self._templates.get_template(name).render(shown), status_code)
+        return self._templates.get_template(name).render(shown)
 
 
 def path_of(agent: AgentId) -> str:

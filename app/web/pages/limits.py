@@ -28,6 +28,7 @@ class LimitsPage:
     """What limits do to the agents of an installation."""
 
     template = "limits.html"
+    is_live = True
 
     def __init__(self, service: Service) -> None:
         self._store = service.store

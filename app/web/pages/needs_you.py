@@ -16,6 +16,7 @@ class NeedsYouPage:
     """Who waits for a person, in the whole installation."""
 
     template = "needs_you.html"
+    is_live = True
 
     def __init__(self, service: Service) -> None:
         self._store = service.store

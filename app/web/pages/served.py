@@ -1,4 +1,5 @@
-"""A page, served to people as HTML and to programs as JSON: both tell the same."""
+"""A page, served to people as HTML and to programs as JSON: both tell the same. In a browser it
+follows what happens."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,16 +8,16 @@ from typing import Any, Protocol
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from app.ports import Clock
 from app.services.views import Json
 from app.web.pages.html import Templates, ages
+from app.web.pages.live import Live
 
-
-class NotThere(Exception):
-    """There is nothing under an address. Says what is missing, for people."""
+JSON_SUFFIX = ".json"
+LIVE_SUFFIX = ".live"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Page(Protocol):
     """What is behind one path."""
 
     template: str
+    is_live: bool
+    """Whether to make it costs nobody outside anything, so that it follows what happens."""
 
     async def answer(self, request: Request, now: datetime) -> Answer:
         """Raises `NotUnderstood`, `NotThere` and `StoreUnavailable`."""
@@ -42,25 +45,48 @@ class Page(Protocol):
 class Pages:
     """Pages with their paths, and what is told instead of one."""
 
-    def __init__(self, templates: Templates, clock: Clock) -> None:
+    def __init__(self, templates: Templates, live: Live, clock: Clock) -> None:
         self._templates = templates
+        self._live = live
         self._clock = clock
 
-    def routes(self, page: Page, path: str, json_path: str | None = None) -> list[Route]:
-        """Of one page: for people, and for programs (the same path with `.json` behind it, unless
-        it is told)."""
+    def routes(self, page: Page, path: str, alias: str = "") -> list[Route]:
+        """Of one page: for people, and with `.json` and `.live` behind its path for programs and
+        for browsers that follow it. `alias`: stands for a path behind which nothing can stand."""
 
         async def for_people(request: Request) -> Response:
             now = self._clock.now()
-            answer = await page.answer(request, now)
-            query = f"?{request.url.query}" if request.url.query else ""
-            as_json = f"{json_path or f'{request.url.path}.json'}{query}"
-            return self._templates.page(page.template, **answer.shown, **ages(now), as_json=as_json)
+            return HTMLResponse(await self._html(page, request, alias, now, now))
 
         async def for_programs(request: Request) -> Response:
             return JSONResponse((await page.answer(request, self._clock.now())).told())
 
-        return [Route(json_path or f"{path}.json", for_programs), Route(path, for_people)]
+        async def for_browsers(request: Request) -> Response:
+            return await self._live.follow(
+                lambda: self._html(page, request, alias, self._clock.now(), None)
+            )
+
+        beyond = alias or path
+        routes = [Route(f"{beyond}{JSON_SUFFIX}", for_programs), Route(path, for_people)]
+        if page.is_live:
+            routes.insert(0, Route(f"{beyond}{LIVE_SUFFIX}", for_browsers))
+        return routes
+
+    async def _html(
+        self, page: Page, request: Request, alias: str, now: datetime, loaded_at: datetime | None
+    ) -> str:
+        """`loaded_at`: said where nothing follows; None: it follows."""
+        answer = await page.answer(request, now)
+        beyond = alias or request.url.path.removesuffix(LIVE_SUFFIX)
+        query = f"?{request.url.query}" if request.url.query else ""
+        return self._templates.text(
+            page.template,
+            **answer.shown,
+            **ages(now),
+            as_json=f"{beyond}{JSON_SUFFIX}{query}",
+            as_events=f"{beyond}{LIVE_SUFFIX}{query}" if page.is_live else "",
+            loaded_at=loaded_at,
+        )
 
     async def not_understood(self, request: Request, error: Exception) -> Response:
         """An address that asks for what there cannot be."""
@@ -76,7 +102,11 @@ class Pages:
         """A database that does not answer."""
         return self._instead(request, 503, "Try again", f"The database does not answer: {error}")
 
+    async def too_many(self, request: Request, error: Exception) -> Response:
+        """More pages than can follow what happens."""
+        return self._instead(request, 503, "Not live", str(error))
+
     def _instead(self, request: Request, status: int, title: str, why: str) -> Response:
-        if request.url.path.endswith(".json"):
+        if request.url.path.endswith((JSON_SUFFIX, LIVE_SUFFIX)):
             return JSONResponse({"detail": why}, status)
         return self._templates.page("trouble.html", status_code=status, title=title, why=why)

@@ -1,5 +1,6 @@
 """The pages, and who comes in."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,7 +12,7 @@ from starlette.types import ASGIApp
 
 from app.bootstrap import Service
 from app.ports import StoreUnavailable
-from app.web.pages.addresses import NotUnderstood
+from app.web.pages.addresses import NotThere, NotUnderstood
 from app.web.pages.agent import AgentPage
 from app.web.pages.configuration import ConfigurationPage, ConfigurationsPage
 from app.web.pages.costs import CostsPage
@@ -20,8 +21,9 @@ from app.web.pages.fleet import FleetPage
 from app.web.pages.health import HealthPage
 from app.web.pages.html import Templates
 from app.web.pages.limits import LimitsPage
+from app.web.pages.live import Live, TooManyOpen
 from app.web.pages.needs_you import NeedsYouPage
-from app.web.pages.served import NotThere, Pages
+from app.web.pages.served import Pages
 from app.web.pages.triage import TriagePage
 
 LOOPBACK: Final = "127.0.0.1"
@@ -38,15 +40,18 @@ class LocalPages:
     """Of the loopback address."""
     token: SecretStr
     """In the link that lets them in."""
+    is_closing: Callable[[], bool]
+    """Whether the server ends, and waits for whoever is still being answered."""
 
 
 def site(service: Service, local: LocalPages) -> ASGIApp:
     """All pages of an installation, for HTTP."""
     templates = Templates()
-    pages = Pages(templates, service.clock)
+    live = Live(service.store, service.clock, local.is_closing)
+    pages = Pages(templates, live, service.clock)
     app = Starlette(
         routes=[
-            *pages.routes(NeedsYouPage(service), "/", "/needs-you.json"),
+            *pages.routes(NeedsYouPage(service), "/", "/needs-you"),
             *pages.routes(FleetPage(service), "/fleet"),
             *pages.routes(TriagePage(service), "/triage"),
             *pages.routes(LimitsPage(service), "/limits"),
@@ -62,6 +67,7 @@ def site(service: Service, local: LocalPages) -> ASGIApp:
             NotThere: pages.not_there,
             404: pages.not_there,
             StoreUnavailable: pages.unavailable,
+            TooManyOpen: pages.too_many,
         },
     )
     return LocalDoor(app, local.token, templates)

@@ -16,6 +16,7 @@ class TriagePage:
     """All open escalations of an installation."""
 
     template = "triage.html"
+    is_live = True
 
     def __init__(self, service: Service) -> None:
         self._store = service.store
