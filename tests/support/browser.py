@@ -41,9 +41,16 @@ Found = TypeVar("Found")
 class Browser:
     """One window, with the link opened."""
 
-    def __init__(self, squad: Story, hands: ThreadPoolExecutor, window: Any, address: str) -> None:
+    def __init__(
+        self,
+        squad: Story,
+        hands: ThreadPoolExecutor,
+        window: Any,
+        address: str,
+        trouble: list[str],
+    ) -> None:
         self.address = address
-        self.trouble = list[str]()
+        self.trouble = trouble
         """What the window's console has complained of."""
         self._squad = squad
         self._hands = hands
@@ -93,13 +100,12 @@ def wait_for(squad: Story, doing: "Future[Any]") -> None:
 def browsing(squad: Story, **window: Any) -> Iterator[Browser]:
     """`window`: options of Playwright's `new_page`."""
     with _served(squad) as (port, hands):
-        begun = hands.submit(_begin, window)
+        trouble = list[str]()
+        begun = hands.submit(_begin, window, trouble)
         wait_for(squad, begun)
         context, chromium, page = begun.result()
         address = f"http://{LOOPBACK}:{port}"
-        browser = Browser(squad, hands, page, address)
-        page.on("pageerror", lambda error: browser.trouble.append(str(error)))
-        page.on("console", lambda said: browser.trouble.append(said.text))
+        browser = Browser(squad, hands, page, address, trouble)
         try:
             browser.does(lambda page: page.goto(f"{address}/?{TOKEN}={LINK_TOKEN}"))
             yield browser
@@ -108,11 +114,14 @@ def browsing(squad: Story, **window: Any) -> Iterator[Browser]:
             wait_for(squad, ended)
 
 
-def _begin(window: dict[str, Any]) -> tuple[Any, Any, Any]:
+def _begin(window: dict[str, Any], trouble: list[str]) -> tuple[Any, Any, Any]:
+    """In the thread of the browser: Playwright's objects are of one thread alone."""
     context = playwright.sync_playwright().start()
     chromium = context.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
     page = chromium.new_page(**window)
     page.set_default_timeout(MOST_WAIT_MS)
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda said: trouble.append(said.text))
     return context, chromium, page
 
 
