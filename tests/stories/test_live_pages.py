@@ -17,13 +17,6 @@ PLACES = {REPOSITORY: repository(ROLES)}
 A_LOOK = timedelta(seconds=2 * LOOK_SECONDS)
 
 
-class Still:
-    """A store to which nobody commits."""
-
-    async def commit_mark(self) -> str:
-        return ""
-
-
 def test_an_open_page_shows_what_has_happened_since() -> None:
     with story(PLACES) as squad:
         followed = Reader(squad).follow("/needs-you.live")
@@ -62,10 +55,13 @@ def test_an_open_page_tells_how_long_ago_it_was() -> None:
 async def test_a_page_is_made_again_though_nothing_was_committed() -> None:
     clock, made = TurnedClock(), count()
 
+    async def nobody_commits() -> str:
+        return ""
+
     async def make() -> str:
         return f"page {next(made)}"
 
-    answer = await Live(Still(), clock, lambda: False).follow(make)  # type: ignore[arg-type]
+    answer = await Live(nobody_commits, clock, lambda: False).follow(make)
     assert isinstance(answer, EventSourceResponse)
     events = aiter(answer.body_iterator)
     assert "page 0" in str(await anext(events))
@@ -106,6 +102,12 @@ def test_what_is_not_understood_or_not_there_is_not_followed() -> None:
         assert reader.get("/agents/octo/demo/1/fixer/1.live").status_code == 404
         assert reader.get(f"/configuration/{REPOSITORY}").status_code == 200
         assert "event-stream" not in reader.page(f"/configuration/{REPOSITORY}").html
+
+
+def test_a_repository_may_be_called_as_a_stream_is() -> None:
+    with story({"octo/be.live": repository(ROLES)}) as squad:
+        page = Reader(squad).page("/configuration/octo/be.live")
+        assert 'href="/configuration/octo/be.live.json"' in page.html
 
 
 def test_a_page_names_the_address_of_its_events() -> None:

@@ -8,7 +8,7 @@ from typing import Final
 from fastapi.sse import EventSourceResponse, format_sse_event
 from starlette.responses import Response
 
-from app.ports import Clock, Store, StoreUnavailable
+from app.ports import Clock, StoreUnavailable
 from app.web.pages.addresses import NotThere, NotUnderstood
 
 LOOK_SECONDS: Final = 0.2
@@ -35,9 +35,15 @@ class TooManyOpen(Exception):
 class Live:
     """All pages that are open."""
 
-    def __init__(self, store: Store, clock: Clock, is_closing: Callable[[], bool]) -> None:
-        """`is_closing`: whether nobody is to be told anything any more."""
-        self._store = store
+    def __init__(
+        self,
+        commit_mark: Callable[[], Awaitable[str]],
+        clock: Clock,
+        is_closing: Callable[[], bool],
+    ) -> None:
+        """`commit_mark`: the store's; `is_closing`: whether nobody is to be told anything any
+        more."""
+        self._commit_mark = commit_mark
         self._clock = clock
         self._is_closing = is_closing
         self._open = 0
@@ -63,7 +69,7 @@ class Live:
             while not self._is_closing():
                 await self._clock.sleep(LOOK_SECONDS)
                 is_stale = self._clock.monotonic() - made_at >= STALE_SECONDS
-                if is_stale or await self._store.commit_mark() != mark:
+                if is_stale or await self._commit_mark() != mark:
                     before = page
                     mark, page = await self._made(make)
                     made_at = self._clock.monotonic()
@@ -84,7 +90,7 @@ class Live:
             if (wait := self._free_at - self._clock.monotonic()) > 0:
                 await self._clock.sleep(wait)
             began = self._clock.monotonic()
-            mark = await self._store.commit_mark()
+            mark = await self._commit_mark()
             page = await make()
             self._free_at = began + (self._clock.monotonic() - began) / SHARE
             return mark, page

@@ -4,7 +4,7 @@ follows what happens."""
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,8 +16,8 @@ from app.services.views import Json
 from app.web.pages.html import Templates, ages
 from app.web.pages.live import Live
 
-JSON_SUFFIX = ".json"
-LIVE_SUFFIX = ".live"
+JSON_SUFFIX: Final = ".json"
+LIVE_SUFFIX: Final = ".live"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +55,16 @@ class Pages:
         for browsers that follow it. `alias`: stands for a path behind which nothing can stand."""
 
         async def for_people(request: Request) -> Response:
-            now = self._clock.now()
-            return HTMLResponse(await self._html(page, request, alias, now, now))
+            now, beyond = self._clock.now(), alias or request.url.path
+            return HTMLResponse(await self._html(page, request, beyond, now, now))
 
         async def for_programs(request: Request) -> Response:
             return JSONResponse((await page.answer(request, self._clock.now())).told())
 
         async def for_browsers(request: Request) -> Response:
+            beyond = request.url.path.removesuffix(LIVE_SUFFIX)
             return await self._live.follow(
-                lambda: self._html(page, request, alias, self._clock.now(), None)
+                lambda: self._html(page, request, beyond, self._clock.now(), None)
             )
 
         beyond = alias or path
@@ -73,11 +74,11 @@ class Pages:
         return routes
 
     async def _html(
-        self, page: Page, request: Request, alias: str, now: datetime, loaded_at: datetime | None
+        self, page: Page, request: Request, beyond: str, now: datetime, loaded_at: datetime | None
     ) -> str:
-        """`loaded_at`: said where nothing follows; None: it follows."""
+        """`beyond`: behind which the suffixes stand; `loaded_at`: said where nothing follows;
+        None: it follows."""
         answer = await page.answer(request, now)
-        beyond = alias or request.url.path.removesuffix(LIVE_SUFFIX)
         query = f"?{request.url.query}" if request.url.query else ""
         return self._templates.text(
             page.template,

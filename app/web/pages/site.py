@@ -47,7 +47,7 @@ class LocalPages:
 def site(service: Service, local: LocalPages) -> ASGIApp:
     """All pages of an installation, for HTTP."""
     templates = Templates()
-    live = Live(service.store, service.clock, local.is_closing)
+    live = Live(service.store.commit_mark, service.clock, local.is_closing)
     pages = Pages(templates, live, service.clock)
     app = Starlette(
         routes=[
