@@ -99,6 +99,7 @@ from app.ports import (
     WorkKind,
     Workspace,
 )
+from app.services.commands.acting import Acting
 from app.services.commands.raise_limits import Raising
 from app.services.configuration.in_force import InForce
 from app.services.drain import Drain
@@ -179,6 +180,7 @@ class Service:
     """What the database holds."""
     raising: Raising
     in_force: InForce
+    acting: Acting
     timetable: Timetable
     writer: GroupWriter
     database: sa.Engine
@@ -355,6 +357,7 @@ def build(
         let_age=services.ageing.go_on,
         raising=services.raising,
         in_force=services.in_force,
+        acting=services.acting,
         timetable=adapters.timetable or ScheduledTimes(world.clock),
         writer=writer,
         database=database,

@@ -14,6 +14,7 @@ from app.ports import (
     RunSegment,
     Work,
 )
+from app.services.commands.acting import Acting
 from app.services.commands.answers import Hearing
 from app.services.commands.hear import Commanding
 from app.services.commands.obey import Obeying
@@ -82,6 +83,8 @@ class Services(NamedTuple):
     plans: KnownPlans
     """For the dispatcher."""
     in_force: InForce
+    """For the pages."""
+    acting: Acting
     """For the pages."""
     housekeeping: Housekeeping
     """For the timetable."""
@@ -153,6 +156,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         looking=looking,
     )
     commanding = Commanding(world, trusting=trusting, rates=rates, obeying=obeying)
+    acting = Acting(world, trusting=trusting, rates=rates, obeying=obeying, needs_human=needs_human)
     hearing = Hearing(world, rates=rates, looking=looking, commanding=commanding)
 
     # Both what a delivery tells and what a pass finds
@@ -248,6 +252,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         raising,
         plans,
         InForce(world, plans),
+        acting,
         housekeeping,
         Ageing(world),
     )

@@ -32,7 +32,7 @@ def test_the_page_of_a_stopped_agent_says_why_and_what_to_do() -> None:
         assert "What to do" in page.text and "/squadron retry stopper" in page.text
         assert page.text.index("max_tool_calls 1 of 1 tool calls") < page.text.index("max_turns")
         [issue] = squad.needs_human(task)
-        assert page.links[f"/squadron retry on #{task.number}"] == issue["html_url"]
+        assert page.links["on GitHub"] == issue["html_url"]
         assert page.links[f"{REPOSITORY}#{task.number}"] == (
             f"{squad.box.url}/{REPOSITORY}/issues/{task.number}"
         )

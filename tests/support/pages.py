@@ -1,7 +1,10 @@
 """Whoever reads the pages of a service in a story, at the machine on which it runs."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html.parser import HTMLParser
+from urllib.parse import quote
 
 import httpx
 from pydantic import SecretStr
@@ -28,13 +31,46 @@ class Reader:
 
     def get(self, path: str) -> httpx.Response:
         """What it is shown."""
-        return self._squad.run(self._get(path))
+        return self._squad.run(self._ask("GET", path))
+
+    def brings(self, cookie: str, value: str) -> None:
+        """Shows a cookie that somebody else has made."""
+        self.get("/")
+        self._cookies.set(cookie, quote(value, safe="=."))
+
+    def is_known_as(self, login: str) -> None:
+        """Says who they are on GitHub."""
+        form = self.page("/you").form("That is me")
+        assert self.sends(form, login=login).status_code == 303
+
+    def sends(
+        self,
+        form: "Form",
+        button: str = "",
+        headers: Mapping[str, str] | None = None,
+        /,
+        **fields: str | Sequence[str],
+    ) -> httpx.Response:
+        """A form, filled in, by one of its buttons."""
+        filled: dict[str, str | Sequence[str]] = {**form.fields, **fields}
+        if button:
+            filled["do"] = form.buttons[button]
+        return self._squad.run(self._ask("POST", form.action, filled, headers))
+
+    def presses(self, path: str, button: str, **fields: str | Sequence[str]) -> "Page":
+        """What a page shows after one of its buttons was pressed."""
+        answer = self.sends(self.page(path).form(button), button, None, **fields)
+        assert answer.status_code == 303, answer.text
+        return self.page(answer.headers["location"])
+
+    def read(self, answer: httpx.Response) -> "Page":
+        """A page that came as an answer to a form."""
+        assert answer.status_code == 200, answer.text
+        return Page(answer.text)
 
     def page(self, path: str) -> "Page":
         """A page that is there."""
-        answer = self.get(path)
-        assert answer.status_code == 200, answer.text
-        return Page(answer.text)
+        return self.read(self.get(path))
 
     def follow(self, path: str) -> "Followed":
         """A page that stays open. Time has to pass for it to follow."""
@@ -43,15 +79,22 @@ class Reader:
         self._squad.settle()
         return followed
 
-    async def _get(self, path: str) -> httpx.Response:
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        form: Mapping[str, str | Sequence[str]] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> httpx.Response:
         base, transport = f"http://127.0.0.1:{PORT}", httpx.ASGITransport(self._site)
         async with httpx.AsyncClient(
             transport=transport, base_url=base, cookies=self._cookies
         ) as client:
             if not self._cookies:
                 await client.get("/", params={"token": TOKEN})
-                self._cookies = client.cookies
-            return await client.get(path)
+            answer = await client.request(method, path, data=form, headers=headers)
+            self._cookies = client.cookies
+            return answer
 
 
 class Followed:
@@ -114,6 +157,16 @@ class Followed:
             self._events.append((kind, data))
 
 
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of a page, as it stands there."""
+
+    action: str
+    fields: dict[str, list[str]]
+    buttons: dict[str, str]
+    """Values by their words."""
+
+
 class Page(HTMLParser):
     """A page as a person sees it, and where its links lead."""
 
@@ -124,7 +177,9 @@ class Page(HTMLParser):
         """By their text."""
         self.tags: set[str] = set()
         self._words = list[str]()
+        self.forms = list[Form]()
         self._link: tuple[str, int] | None = None
+        self._button: tuple[str, int] | None = None
         self.feed(html)
 
     @property
@@ -132,13 +187,32 @@ class Page(HTMLParser):
         """All words, with one space between two, and between two blocks."""
         return " ".join("".join(self._words).split())
 
+    def form(self, button: str, agent: str = "") -> Form:
+        """The first one with that button, of that agent."""
+        return next(
+            form
+            for form in self.forms
+            if button in form.buttons and (not agent or agent in form.fields["agent"])
+        )
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Of the parser."""
         self.tags.add(tag)
         if tag not in _INLINE:
             self._words.append(" ")
-        if tag == "a":
-            self._link = dict(attrs).get("href") or "", len(self._words)
+        named = {name: value or "" for name, value in attrs}
+        match tag:
+            case "a":
+                self._link = named.get("href", ""), len(self._words)
+            case "form":
+                self.forms.append(Form(named["action"], {}, {}))
+            case "input" if named.get("type") != "checkbox" or "checked" in named:
+                values = self.forms[-1].fields.setdefault(named["name"], [])
+                values.append(named.get("value", ""))
+            case "button":
+                self._button = named.get("value", ""), len(self._words)
+            case _:
+                pass
 
     def handle_endtag(self, tag: str) -> None:
         """Of the parser."""
@@ -147,6 +221,11 @@ class Page(HTMLParser):
         if tag == "a" and self._link is not None:
             href, since = self._link
             self.links[" ".join("".join(self._words[since:]).split())] = href
+
+        if tag == "button" and self._button is not None:
+            value, since = self._button
+            words = " ".join("".join(self._words[since:]).split())
+            self.forms[-1].buttons[words] = value
 
     def handle_data(self, data: str) -> None:
         """Of the parser."""

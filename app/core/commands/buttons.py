@@ -1,4 +1,4 @@
-"""The buttons of a check: what can be pressed in each state, and which command that is."""
+"""The buttons of checks and pages: what can be pressed in each state, and which command that is."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,6 +13,10 @@ STOP: Final = "stop"
 RESUME: Final = "resume"
 RAISE: Final = "raise"
 RETRY: Final = "retry"
+WAKE: Final = "wake"
+CLOSE: Final = "close"
+"""Nobody is called for a stopped agent any more. Comments have no command for it: there one closes
+the issue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,24 @@ def buttons(agent: Agent, counters: Counters) -> tuple[Button, ...]:
             return (resume, *_raise(agent, counters), stop)
         case State.ESCALATED:
             return (Button(RETRY, "Retry", "A fresh agent takes over the branch"),)
+        case State.STOPPING | State.COMPLETED | State.CANCELLED:
+            return ()
+
+
+def offers(agent: Agent) -> tuple[str, ...]:
+    """What can be asked of an agent as it is now without saying more, the likeliest first: verbs of
+    commands, and `CLOSE`."""
+    match agent.state:
+        case State.QUEUED | State.ACTIVE:
+            return (STOP,)
+        case State.SLEEPING:
+            return (WAKE, STOP)
+        case State.PAUSED:
+            return (RESUME, STOP)
+        case State.ESCALATED if agent.dismissed_at is None:
+            return (RETRY, CLOSE)
+        case State.ESCALATED:
+            return (RETRY,)
         case State.STOPPING | State.COMPLETED | State.CANCELLED:
             return ()
 

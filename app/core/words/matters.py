@@ -36,6 +36,11 @@ class MatterKind(StrEnum):
     REFUSED = "refused"
     """GitHub refuses what Squadron has to write there."""
 
+    @property
+    def ends_by_command(self) -> bool:
+        """Whether a command alone ends it."""
+        return self in (MatterKind.DECISION, MatterKind.STOPPED)
+
 
 @dataclass(frozen=True, slots=True)
 class Matter:

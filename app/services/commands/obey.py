@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import Enum
 from typing import assert_never
 
 from app.core.agents.agent import Agent, AgentId, EffectName, Task
@@ -65,6 +66,13 @@ from app.services.steering.look import Looking
 from app.services.world import World, repository_of
 
 
+class Way(Enum):
+    """How something was told, if by no comment."""
+
+    CHECK = "by the button of its check"
+    PAGE = "on a page of Squadron"
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """Something that a trusted person told Squadron."""
@@ -78,16 +86,17 @@ class Told:
     note: str
     """All that the person wrote, for the agent. Untrusted text."""
     comment: int | None
-    """GitHub's id of the comment; None: a button."""
+    """GitHub's id of the comment; None: `way` says how."""
     at: datetime | None
     """To the second; None when nobody said."""
     kind: CommentKind = "comment"
     review: int | None = None
     """GitHub's id of the review that the comment is part of: it reaches the agent as a whole."""
+    way: Way = Way.CHECK
 
     def how(self, verb: str) -> str:
         """How it was told, for people."""
-        return "by the button of its check" if self.comment is None else f"by `/squadron {verb}`"
+        return self.way.value if self.comment is None else f"by `/squadron {verb}`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +271,7 @@ class Obeying:
 
     async def _was_asked_back(self, told: Told, command: Raise | Retry) -> bool:
         """Whether this was said on the issue before, and set aside with nothing wrong in it."""
-        if told.comment is None:  # a button
+        if told.comment is None and told.way is Way.CHECK:  # which grants what it says
             return True
         for heard in await self._world.store.heard_commands(told.repository.full_name):
             if heard.set_aside and heard.thread == told.thread and heard.name != told.name:

@@ -5,11 +5,16 @@ Closing one starts nothing; what starts a successor is a person's label or `/squ
 
 from datetime import datetime
 
-from app.core.agents.agent import Agent
-from app.core.words.needs_human import CLOSED_MARKER, closed_with_original
+from app.core.agents.agent import Agent, EffectName
+from app.core.words.needs_human import (
+    CLOSED_BY_MARKER,
+    CLOSED_MARKER,
+    closed_on_page,
+    closed_with_original,
+)
 from app.ports import Repository
 from app.services.effects.needs_human_issues import escalation_issues
-from app.services.world import World
+from app.services.world import World, repository_of
 
 
 class NeedsHuman:
@@ -62,6 +67,21 @@ class NeedsHuman:
                 await github.edit_issue(repository, issue.number, close=True)
         await self._world.store.dismiss(repository_id, original, now, stopped_before=closed_at)
         return bool(still_open)
+
+    async def close(self, agent: Agent, by: str) -> None:
+        """Nobody is called for a stopped agent any more, since somebody wants it so. Repeatable.
+        May raise `GitHubFailed`."""
+        github, here = self._world.github, repository_of(agent)
+        told = (await self._world.store.effects(agent.id)).get(EffectName.ISSUE)
+        async with self._world.exclusive(f"effects:{here.full_name}#{agent.id.issue}"):
+            issue = None
+            if told is not None and told.number is not None:
+                issue = await github.issue(here, told.number)
+            if issue is not None and issue.is_open:
+                if not await github.comments(here, issue.number, CLOSED_BY_MARKER):
+                    await github.comment(here, issue.number, closed_on_page(by))
+                await github.edit_issue(here, issue.number, close=True)
+        await self.seen(agent, is_open=False)
 
     async def look_at_own(self, repository: Repository, number: int) -> None:
         """If this is a needs-human issue: closed, it calls for nobody. May raise `GitHubFailed`."""

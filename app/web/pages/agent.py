@@ -8,6 +8,7 @@ from starlette.requests import Request
 from app.bootstrap import Service
 from app.config.settings import git_url_of
 from app.core.agents.agent import AgentId
+from app.core.commands.grammar import RAISABLE
 from app.core.words.budget import holding_words
 from app.services.closeup import closeup
 from app.services.needs_you import place_to_act
@@ -38,6 +39,7 @@ class AgentPage:
             raise NotThere("Squadron knows no such agent.")
         shown = {
             "seen": found,
+            "raisable": RAISABLE,
             "only_news": request.query_params.get("only") == "news",
             "before": before,
             "github": f"{self._github}/{found.listed.agent.repository}",

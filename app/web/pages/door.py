@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.pages.html import Templates
+from app.web.pages.visitors import LOGIN, NAME_COOKIE, Visitor
 
 TOKEN: Final = "token"
 """The name of the link's parameter."""
@@ -58,6 +59,7 @@ class LocalDoor:
         self._app = app
         self._token = token.get_secret_value().encode()
         self._session = hmac.digest(self._token, b"session", hashlib.sha256).hex()
+        self._key = hmac.digest(self._token, b"key", hashlib.sha256)
         self._templates = templates
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,8 +72,14 @@ class LocalDoor:
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
 
-        answer = self._answer(Request(scope)) or self._app
+        request = Request(scope)
+        request.state.visitor = self._visitor(request)
+        answer = self._answer(request) or self._app
         await answer(scope, receive, guarded)
+
+    def _visitor(self, request: Request) -> Visitor:
+        login = request.cookies.get(NAME_COOKIE, "")
+        return Visitor(login if LOGIN.fullmatch(login) else "", is_operator=True, key=self._key)
 
     def _answer(self, request: Request) -> Response | None:
         """To whoever does not come in; None: the request goes on."""

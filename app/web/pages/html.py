@@ -9,10 +9,12 @@ import jinja2
 from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse
 
-from app.core.agents.agent import AgentId
+from app.core.agents.agent import Agent, AgentId
 from app.core.breaker.verdict import money
+from app.core.commands.buttons import offers
 from app.core.money import usd
 from app.core.words.ages import age_words
+from app.core.words.pages import ASKED
 from app.core.words.timeline import outcome_words
 
 _CODE: Final = re.compile(r"`([^`]+)`")
@@ -87,6 +89,11 @@ def code(words: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(words))))
 
 
+def offered(agent: Agent) -> Mapping[str, str]:
+    """What can be asked of an agent now, with the words of its button."""
+    return {verb: ASKED[verb] for verb in offers(agent)}
+
+
 _FILTERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "stamp": stamp,
     "machine": machine,
@@ -99,4 +106,5 @@ _FILTERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "usd": usd,
     "outcome": outcome_words,
     "code": code,
+    "offers": offered,
 }

@@ -13,11 +13,15 @@ from starlette.routing import Route
 
 from app.ports import Clock
 from app.services.views import Json
+from app.web.pages.forms import NOTE_COOKIE, note_of
 from app.web.pages.html import Templates, ages
 from app.web.pages.live import Live
+from app.web.pages.visitors import visitor_of
 
 JSON_SUFFIX: Final = ".json"
 LIVE_SUFFIX: Final = ".live"
+NEVER: Final[Mapping[str, Any]] = {"note": "", "loaded_at": None}
+"""Of what is shown once, in a page that follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,40 +58,40 @@ class Pages:
         """Of one page: for people, and with `.json` and `.live` behind its path for programs and
         for browsers that follow it. `alias`: stands for a path behind which nothing can stand."""
 
+        async def html(request: Request, own: str, once: Mapping[str, Any]) -> str:
+            now = self._clock.now()
+            answer = await page.answer(request, now)
+            query = f"?{request.url.query}" if request.url.query else ""
+            return self._templates.text(
+                page.template,
+                **answer.shown,
+                **ages(now),
+                **once,
+                as_json=f"{alias or own}{JSON_SUFFIX}{query}",
+                as_events=f"{alias or own}{LIVE_SUFFIX}{query}" if page.is_live else "",
+                at=f"{own}{query}",
+                visitor=visitor_of(request),
+            )
+
         async def for_people(request: Request) -> Response:
-            now, beyond = self._clock.now(), alias or request.url.path
-            return HTMLResponse(await self._html(page, request, beyond, now, now))
+            once = {"note": note_of(request), "loaded_at": self._clock.now()}
+            answer = HTMLResponse(await html(request, request.url.path, once))
+            if NOTE_COOKIE in request.cookies:
+                answer.delete_cookie(NOTE_COOKIE)
+            return answer
 
         async def for_programs(request: Request) -> Response:
             return JSONResponse((await page.answer(request, self._clock.now())).told())
 
         async def for_browsers(request: Request) -> Response:
-            beyond = request.url.path.removesuffix(LIVE_SUFFIX)
-            return await self._live.follow(
-                lambda: self._html(page, request, beyond, self._clock.now(), None)
-            )
+            own = path if alias else request.url.path.removesuffix(LIVE_SUFFIX)
+            return await self._live.follow(lambda: html(request, own, NEVER))
 
         beyond = alias or path
         routes = [Route(f"{beyond}{JSON_SUFFIX}", for_programs), Route(path, for_people)]
         if page.is_live:
             routes.insert(0, Route(f"{beyond}{LIVE_SUFFIX}", for_browsers))
         return routes
-
-    async def _html(
-        self, page: Page, request: Request, beyond: str, now: datetime, loaded_at: datetime | None
-    ) -> str:
-        """`beyond`: behind which the suffixes stand; `loaded_at`: said where nothing follows;
-        None: it follows."""
-        answer = await page.answer(request, now)
-        query = f"?{request.url.query}" if request.url.query else ""
-        return self._templates.text(
-            page.template,
-            **answer.shown,
-            **ages(now),
-            as_json=f"{beyond}{JSON_SUFFIX}{query}",
-            as_events=f"{beyond}{LIVE_SUFFIX}{query}" if page.is_live else "",
-            loaded_at=loaded_at,
-        )
 
     async def not_understood(self, request: Request, error: Exception) -> Response:
         """An address that asks for what there cannot be."""
@@ -102,6 +106,10 @@ class Pages:
     async def unavailable(self, request: Request, error: Exception) -> Response:
         """A database that does not answer."""
         return self._instead(request, 503, "Try again", f"The database does not answer: {error}")
+
+    async def not_own(self, request: Request, error: Exception) -> Response:
+        """A form that no page of the session has made."""
+        return self._instead(request, 403, "Not done", str(error))
 
     async def too_many(self, request: Request, error: Exception) -> Response:
         """More pages than can follow what happens."""

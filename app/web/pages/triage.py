@@ -9,6 +9,7 @@ from app.config.settings import git_url_of
 from app.services.needs_you import place_to_act
 from app.services.page_views import triage_json
 from app.services.triage import triage
+from app.web.pages.acting import MOST_AT_ONCE
 from app.web.pages.served import Answer
 
 
@@ -27,6 +28,7 @@ class TriagePage:
         seen = await triage(self._store, now)
         shown = {
             "seen": seen,
+            "most_at_once": MOST_AT_ONCE,
             "place_to_act": lambda each: place_to_act(each.listed, each.matter, self._github),
         }
         return Answer(shown, lambda: triage_json(seen, self._github))
