@@ -100,6 +100,7 @@ from app.ports import (
     Workspace,
 )
 from app.services.commands.acting import Acting
+from app.services.commands.handbrakes import Handbrakes
 from app.services.commands.raise_limits import Raising
 from app.services.configuration.in_force import InForce
 from app.services.drain import Drain
@@ -181,6 +182,7 @@ class Service:
     raising: Raising
     in_force: InForce
     acting: Acting
+    handbrakes: Handbrakes
     timetable: Timetable
     writer: GroupWriter
     database: sa.Engine
@@ -358,6 +360,7 @@ def build(
         raising=services.raising,
         in_force=services.in_force,
         acting=services.acting,
+        handbrakes=services.handbrakes,
         timetable=adapters.timetable or ScheduledTimes(world.clock),
         writer=writer,
         database=database,

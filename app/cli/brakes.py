@@ -12,18 +12,22 @@ from app.cli.terminal import say
 from app.config.wording import did_you_mean
 from app.core.agents.agent import Agent
 from app.core.agents.lifecycle import State
-from app.core.rules.brakes import Brake, Place, Scope
+from app.core.rules.brakes import MOST_WORDS, Brake, Place, Scope
 from app.core.text.markdown import cut
 from app.core.text.redact import redact
-from app.core.words.refusals import brake_words, place_option, place_words, standing_words
+from app.core.words.refusals import (
+    brake_words,
+    braked_words,
+    place_option,
+    released_words,
+    standing_words,
+)
 from app.services.views import brake_json
-
-MOST_WORDS = 300
 
 
 def put_on(place: Place, by: str | None, reason: str, *, as_json: bool) -> None:
     """Stop all agents of a place, and say how many that is."""
-    brake = Brake(place, _name(by), SystemClock().now(), cut(redact(reason.strip()), MOST_WORDS))
+    brake = Brake.by_hand(place, _name(by), SystemClock().now(), reason)
     store = opened(open_registry)
     if place.scope is Scope.REPOSITORY:
         _check_known(place, answered(_repositories(store)))
@@ -37,7 +41,7 @@ def put_on(place: Place, by: str | None, reason: str, *, as_json: bool) -> None:
     if not is_new:
         say(f"Nothing was changed: {brake_words(present)}.")
         return
-    say(f"Paused: {place_words(place)}.")
+    say(braked_words(place))
     say(
         f"{at_work} at work now; they stop within 10 seconds, and their work is kept and pushed."
         f" Nothing starts until: squadron resume {place_option(place)}"
@@ -54,7 +58,7 @@ def lift(place: Place, by: str | None, *, as_json: bool) -> None:
     if as_json:
         _print(True, brakes)
         return
-    say(f"Resumed: {place_words(place)}. What was held goes on within seconds.")
+    say(released_words(place))
     for each in brakes:
         say(f"Still: {standing_words(each)}")
 

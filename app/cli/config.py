@@ -10,11 +10,11 @@ from rich.table import Table
 
 from app.cli.directories import USAGE_ERROR, operator_of, reading_of, settings_of
 from app.cli.failing import fail
-from app.cli.runtimes import lacks
 from app.cli.terminal import cell, say
 from app.config.jsonschema import FileKind, json_schema
 from app.config.wording import did_you_mean
 from app.core.rules.plan import ConfigProblem, RolePlan
+from app.doctor.runtimes import lacks
 from app.services.plan_views import (
     about_words,
     plans_json,

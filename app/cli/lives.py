@@ -27,6 +27,7 @@ from app.cli.terminal import say
 from app.config.operator import OperatorConfig, load_operator
 from app.config.settings import Pages, SettingsError, load_settings
 from app.core.text.redact import Redactor
+from app.doctor.check import Check
 from app.ports import StoreUnavailable
 from app.web.pages.door import TOKEN
 from app.web.pages.site import LOOPBACK, LocalPages
@@ -108,7 +109,7 @@ class Life:
         token = secrets.token_urlsafe(TOKEN_BYTES)
         self._redact.learn(lambda: [token])
         say(f"{PAGES_ARE}{address_of(listener)}/?{TOKEN}={token}")
-        self.pages = LocalPages(listener.getsockname()[1], SecretStr(token), is_closing)
+        self.pages = LocalPages(listener.getsockname()[1], SecretStr(token), is_closing, _examined)
 
     def built(self) -> Service:
         """The service of a first life. Ends the command where it cannot be."""
@@ -170,3 +171,9 @@ class Life:
                 raise DatabaseGone(f"the database did not come back within {wait}: {why}")
             await self._clock.sleep(LOOK_SECONDS)
         log.info("the database can be used", extra={"away_since": since})
+
+
+def _examined() -> Sequence[Check]:
+    from app.doctor.examined import examined
+
+    return [*examined(os.environ, is_offline=False, pings=False)]

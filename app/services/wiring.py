@@ -16,6 +16,7 @@ from app.ports import (
 )
 from app.services.commands.acting import Acting
 from app.services.commands.answers import Hearing
+from app.services.commands.handbrakes import Handbrakes
 from app.services.commands.hear import Commanding
 from app.services.commands.obey import Obeying
 from app.services.commands.raise_limits import Raising
@@ -85,6 +86,8 @@ class Services(NamedTuple):
     in_force: InForce
     """For the pages."""
     acting: Acting
+    """For the pages."""
+    handbrakes: Handbrakes
     """For the pages."""
     housekeeping: Housekeeping
     """For the timetable."""
@@ -253,6 +256,7 @@ def wired(world: World, drain: Drain, brakes: BrakeWatch) -> Services:
         plans,
         InForce(world, plans),
         acting,
+        Handbrakes(world, trusting),
         housekeeping,
         Ageing(world),
     )

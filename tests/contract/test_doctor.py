@@ -16,8 +16,8 @@ import pytest
 
 from app.adapters.runtimes import claude, copilot
 from app.adapters.sandbox import ATTACKS, OUT, Bounds, agents_are, in_force, second_wall
-from app.cli.doctor.check import Check
-from app.cli.doctor.github import NOT_FOR_STRANGERS, strangers
+from app.doctor.check import Check
+from app.doctor.github import NOT_FOR_STRANGERS, strangers
 from app.scripted.script import Failure, Scripts
 from app.scripted.server import ScriptedServer
 from tests.contract.github_support import app_key

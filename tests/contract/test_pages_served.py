@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 
 from tests.contract.test_serve import PRINTED, lines, running, variables
+from tests.support.pages import Page
 
 __all__ = ["variables"]
 
@@ -46,6 +47,20 @@ def test_the_printed_link_opens_the_pages_and_no_other_listener_does(
         assert httpx.get(f"{address}/needs-you.json").status_code == 404
     token = link.partition("token=")[2]
     assert token not in (tmp_path / "service.log").read_text()
+
+
+def test_the_doctor_looks_at_the_running_installation(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    asked = {**variables, "SQUADRON_PAGES": "loopback", "SQUADRON_PAGES_PORT": "0"}
+    with running("serve", asked, tmp_path):
+        link, port = link_in(printed(tmp_path))
+        at = f"http://127.0.0.1:{port}"
+        with httpx.Client(follow_redirects=True, timeout=120) as browser:
+            [form, *_] = Page(browser.get(link.replace("/?", "/health?")).text).forms_to("/doctor")
+            found = Page(browser.post(f"{at}/doctor", data=form.fields).text)
+    assert "ok database:" in found.text and "is at revision" in found.text
+    assert "NO GitHub: GET /rate_limit" in found.text
 
 
 def test_where_the_port_is_taken_it_serves_without_pages(

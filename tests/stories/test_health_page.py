@@ -45,3 +45,14 @@ def test_what_keeps_it_from_its_work_is_told_in_sentences() -> None:
             assert f"Agents that wait for it: {waiting}." in Reader(squad).page("/health").text
         squad.passes(minutes=30)
         assert wrong(squad) == ""
+
+
+def test_the_doctor_looks_when_somebody_presses_a_button() -> None:
+    with story({}) as squad:
+        reader = Reader(squad)
+        found = reader.read(reader.sends(reader.page("/health").form("Look now"), "Look now"))
+        said = (
+            "NO price: nobody knows what x costs To do: name it under pricing ok git: git version"
+        )
+        assert said in found.text
+        assert found.links["Back"] == "/health"

@@ -23,6 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.web.pages.door import TOKEN
 from app.web.pages.site import LOOPBACK, LocalPages, site
+from tests.support.pages import CHECKS
 from tests.twins.story import Story
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -130,7 +131,7 @@ def _served(squad: Story) -> Iterator[tuple[int, ThreadPoolExecutor]]:
     """The pages at a port of this machine; and a thread for the browser."""
     with socket.create_server((LOOPBACK, 0)) as listener:
         port = listener.getsockname()[1]
-        local = LocalPages(port, SecretStr(LINK_TOKEN), lambda: server.should_exit)
+        local = LocalPages(port, SecretStr(LINK_TOKEN), lambda: server.should_exit, CHECKS.copy)
         bridge = _Bridge(squad.loop, site(squad.service, local))
         server = uvicorn.Server(uvicorn.Config(bridge, log_config=None, lifespan="off", ws="none"))
         thread = threading.Thread(target=server.run, args=([listener],), name="pages")

@@ -10,11 +10,17 @@ import httpx
 from pydantic import SecretStr
 from starlette.types import ASGIApp, Message, Scope
 
+from app.doctor.check import Check
 from app.web.pages.site import LocalPages, site
 from tests.twins.story import Story
 
 PORT = 8001
 TOKEN = "the-token-of-the-link"
+CHECKS = [
+    Check("git", True, "git version 2.39.5"),
+    Check("price", False, "nobody knows what x costs", "name it under `pricing`"),
+]
+"""What the doctor finds."""
 _INLINE = frozenset({"a", "code", "span", "strong", "time"})
 
 
@@ -25,7 +31,7 @@ class Reader:
     def __init__(self, squad: Story) -> None:
         self._squad = squad
         self.is_closing = False
-        local = LocalPages(PORT, SecretStr(TOKEN), lambda: self.is_closing)
+        local = LocalPages(PORT, SecretStr(TOKEN), lambda: self.is_closing, CHECKS.copy)
         self._site = site(squad.service, local)
         self._cookies = httpx.Cookies()
 
@@ -194,6 +200,10 @@ class Page(HTMLParser):
             for form in self.forms
             if button in form.buttons and (not agent or agent in form.fields["agent"])
         )
+
+    def forms_to(self, action: str) -> list[Form]:
+        """All that are sent there."""
+        return [form for form in self.forms if form.action == action]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Of the parser."""

@@ -114,6 +114,6 @@ def doctor(
     ] = False,
 ) -> None:
     """Is this installation safe and complete? Ends with 1 if it is not."""
-    from app.cli.doctor.command import examine
+    from app.cli.doctor import examine
 
     examine(as_json=as_json, is_offline=offline, pings=ping)

@@ -23,12 +23,12 @@ from app.cli.demo.stage import REPOSITORY, Stage, StageFailed, stage
 from app.cli.directories import settings_of
 from app.cli.failing import fail
 from app.cli.registry import open_registry
-from app.cli.runtimes import lacks
 from app.cli.terminal import cell
 from app.core.breaker.verdict import LimitUse, figure
 from app.core.rules.plan import RuntimeName
 from app.core.words.glance import glance
 from app.core.words.report import Report, report
+from app.doctor.runtimes import lacks
 from app.services.views import waits_words
 
 MOST_SECONDS: Final = 300.0

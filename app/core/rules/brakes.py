@@ -7,6 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Final
+
+from app.core.text.markdown import cut
+from app.core.text.redact import redact
+
+MOST_WORDS: Final = 300
+"""Characters of a reason, and of a name."""
 
 
 class Scope(StrEnum):
@@ -72,6 +79,11 @@ class Brake:
     lifted_at: datetime | None = None
     """None: it is on."""
     lifted_by: str = ""
+
+    @classmethod
+    def by_hand(cls, place: Place, by: str, since: datetime, reason: str) -> "Brake":
+        """Of a person, whose reason may hold anything."""
+        return cls(place, by, since, cut(redact(reason.strip()), MOST_WORDS))
 
     @property
     def is_on(self) -> bool:

@@ -195,6 +195,16 @@ def place_option(place: Place) -> str:
             return "--all"
 
 
+def braked_words(place: Place) -> str:
+    """A brake was put on."""
+    return f"Paused: {place_words(place)}."
+
+
+def released_words(place: Place) -> str:
+    """A brake was lifted."""
+    return f"Resumed: {place_words(place)}. What was held goes on within seconds."
+
+
 def held_words(braked: Braked) -> str:
     """An agent that works only after a brake was lifted."""
     return (

@@ -18,7 +18,7 @@ from app.ports import GitHubFailed
 from app.services.commands.acting import Acting, Asked
 from app.services.commands.obey import Said
 from app.web.pages.addresses import NotUnderstood
-from app.web.pages.forms import Form, answered, form_of
+from app.web.pages.forms import Form, answered, form_of, is_sure
 from app.web.pages.html import Templates
 from app.web.pages.visitors import LOGIN
 
@@ -43,13 +43,15 @@ class ActForm:
             return RedirectResponse(f"/you?back={quote(form.back)}", 303)
         if not agents:
             return answered(form, "Nobody was chosen. Nothing was changed.")
-        if len(agents) > 1 and form.one("sure") != "yes":
+        if len(agents) > 1 and not is_sure(form):
             return self._templates.page(
                 "sure.html",
                 form=form,
                 verb=verb,
-                agents=agents,
                 question=sure_words(verb, len(agents)),
+                agents=agents,
+                action="/act",
+                kept={"agent": agents},
             )
         said = {agent: await self._act(form, verb, agent) for agent in agents}
         refused = {agent: each.refused for agent, each in said.items()}

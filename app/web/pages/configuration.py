@@ -6,6 +6,7 @@ from starlette.requests import Request
 
 from app.bootstrap import Service
 from app.config.settings import git_url_of
+from app.core.rules.brakes import Place
 from app.core.words.refusals import standing_words
 from app.services.configuration.in_force import configuration_json
 from app.services.plan_views import about_words, shown_limits, value_words, whence_words
@@ -55,5 +56,6 @@ class ConfigurationPage:
             "value_words": value_words,
             "whence_words": whence_words,
             "standing_words": standing_words,
+            "is_paused": Place.repository(seen.repository) in [each.place for each in seen.brakes],
         }
         return Answer(shown, lambda: configuration_json(seen))

@@ -14,6 +14,7 @@ from app.web.pages.visitors import Visitor, visitor_of
 
 TOKEN_FIELD: Final = "form"
 BACK_FIELD: Final = "back"
+SURE_FIELD: Final = "sure"
 NOTE_COOKIE: Final = "squadron_note"
 MOST_FIELDS: Final = 200
 MOST_NOTE_CHARACTERS: Final = 1_200
@@ -61,6 +62,11 @@ async def form_of(request: Request) -> Form:
     if is_from_elsewhere or not visitor.is_own_form(form.one(TOKEN_FIELD)):
         raise NotOwnForm
     return form
+
+
+def is_sure(form: Form) -> bool:
+    """Whether it comes from the page that asks whether somebody is sure."""
+    return form.one(SURE_FIELD) == "yes"
 
 
 def answered(form: Form, note: str) -> Response:

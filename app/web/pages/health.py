@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from starlette.requests import Request
 
 from app.bootstrap import Service
+from app.core.rules.brakes import Place
+from app.core.words.refusals import place_words
 from app.services.health import health
 from app.services.page_views import health_json
 from app.web.pages.served import Answer
@@ -23,4 +25,9 @@ class HealthPage:
     async def answer(self, _: Request, now: datetime) -> Answer:
         """Of now."""
         seen = await health(self._store, self._pass_every, now)
-        return Answer({"seen": seen}, lambda: health_json(seen))
+        shown = {
+            "seen": seen,
+            "place_words": place_words,
+            "is_all_paused": Place.everything() in [each.place for each in seen.brakes],
+        }
+        return Answer(shown, lambda: health_json(seen))

@@ -1,6 +1,6 @@
 """The pages, and who comes in."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,12 +11,15 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from app.bootstrap import Service
+from app.doctor.check import Check
 from app.ports import StoreUnavailable
 from app.web.pages.acting import ActForm
 from app.web.pages.addresses import NotThere, NotUnderstood
 from app.web.pages.agent import AgentPage
+from app.web.pages.brakes import BrakeForm
 from app.web.pages.configuration import ConfigurationPage, ConfigurationsPage
 from app.web.pages.costs import CostsPage
+from app.web.pages.doctor import DoctorForm
 from app.web.pages.door import LocalDoor
 from app.web.pages.fleet import FleetPage
 from app.web.pages.forms import NotOwnForm
@@ -45,6 +48,8 @@ class LocalPages:
     """In the link that lets them in."""
     is_closing: Callable[[], bool]
     """Whether the server ends, and waits for whoever is still being answered."""
+    examine: Callable[[], Sequence[Check]]
+    """Makes all checks of the doctor; takes its time."""
 
 
 def site(service: Service, local: LocalPages) -> ASGIApp:
@@ -64,6 +69,8 @@ def site(service: Service, local: LocalPages) -> ASGIApp:
             *pages.routes(CostsPage(service), "/costs"),
             *pages.routes(AgentPage(service), _AGENT),
             Route("/act", ActForm(service.acting, templates).hear, methods=["POST"]),
+            Route("/brake", BrakeForm(service.handbrakes, templates).hear, methods=["POST"]),
+            Route("/doctor", DoctorForm(local.examine, templates).hear, methods=["POST"]),
             Route("/you", you.ask, methods=["GET"]),
             Route("/you", you.hear, methods=["POST"]),
             Mount("/static", StaticFiles(packages=[("app.web.pages", "static")])),

@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Iterator
 from typing import Final
 
-from app.cli.doctor.check import Check
-from app.cli.runtimes import Cli, cli_of, lacks, version_said
 from app.config.settings import Settings
+from app.doctor.check import Check
+from app.doctor.runtimes import Cli, cli_of, lacks, version_said
 
 GIT_SECONDS: Final = 10
 OLDEST_GIT: Final = (2, 39)

@@ -7,11 +7,11 @@ from typing import Final
 from app.adapters.clock import SystemClock
 from app.adapters.pricing import price_of
 from app.adapters.runtimes.embedded import why_silent
-from app.cli.doctor.check import Check
 from app.config.operator import OperatorConfig
 from app.config.settings import Settings
 from app.config.variables import PREFIX
 from app.core.limits import CATALOGUE
+from app.doctor.check import Check
 from app.ports import Providers
 
 KEYS: Final = (

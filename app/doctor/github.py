@@ -12,10 +12,10 @@ from app.adapters.clock import SystemClock
 from app.adapters.github.delivered import Delivered
 from app.adapters.github.standing import Installation, KnownApp, standing
 from app.bootstrap import key_problems
-from app.cli.doctor.check import Check
 from app.config.settings import Settings
 from app.config.variables import PREFIX
 from app.core.text.markdown import instant
+from app.doctor.check import Check
 from app.ports import GitHubFailed
 
 MOST_APART: Final = timedelta(seconds=60)

@@ -1,18 +1,12 @@
-"""The command, and what it looks at on this machine."""
+"""All checks, and what they look at on this machine."""
 
 import asyncio
-import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
-
-import typer
-from rich.console import Console
-from rich.markup import escape
 
 from app.adapters.artifacts import SharedFiles
 from app.adapters.clock import new_name
@@ -30,41 +24,18 @@ from app.adapters.sandbox import (
 from app.adapters.store.database import make_engine
 from app.adapters.store.schema import Standing, WrongSchema, schema_of
 from app.bootstrap import key_problems, sandbox_trial
-from app.cli.doctor.check import Check
-from app.cli.doctor.github import github
-from app.cli.doctor.model import model, price
-from app.cli.doctor.programs import programs, runtimes
-from app.cli.terminal import clean, say
 from app.config.operator import OperatorConfig, SandboxRules, load_operator
 from app.config.providers import read_providers
 from app.config.settings import Settings, SettingsError, load_settings
 from app.config.variables import PREFIX
+from app.doctor.check import Check
+from app.doctor.github import github
+from app.doctor.model import model, price
+from app.doctor.programs import programs, runtimes
 from app.ports import StoreUnavailable
 
 REPLACED: Final = Path("/tmp")
 """What agents find there is theirs."""
-
-
-def _plain(text: str) -> str:
-    """Without markup, and without what a terminal obeys."""
-    return escape(clean(text))
-
-
-def examine(*, as_json: bool, is_offline: bool, pings: bool) -> None:
-    """Show every check. Ends the command with 1 if one of them failed."""
-    checks = list(examined(os.environ, is_offline=is_offline, pings=pings))
-    ok = all(check.ok for check in checks)
-    if as_json:
-        found = {"ok": ok, "checks": [asdict(check) for check in checks]}
-        say(json.dumps(found, indent=2))
-    else:
-        console = Console(soft_wrap=True, highlight=False)
-        for check in checks:
-            sign = "[green]ok[/green]" if check.ok else "[red]NO[/red]"
-            console.print(f"{sign}  {_plain(check.name)}: {_plain(check.message)}")
-            if check.fix:
-                console.print(f"    [bold]{_plain(check.fix)}[/bold]")
-    raise typer.Exit(0 if ok else 1)
 
 
 def examined(environ: Mapping[str, str], *, is_offline: bool, pings: bool) -> Iterator[Check]:

@@ -1,1 +1,0 @@
-"""`squadron doctor`: is this installation safe and complete?"""

@@ -1,0 +1,1 @@
+"""Is this installation safe and complete? `squadron doctor` and the pages ask."""
