@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question and its answer. EXAMPLES, `squadron doctor --json`."""
+    """One question and its answer."""
 
     name: str
     ok: bool

@@ -68,6 +68,11 @@ def test_a_call_is_closed_with_its_issue(squad: Story) -> None:
     [words] = squad.comments(Task(REPOSITORY, issue["number"], ""))
     assert "maria closed this on a page of Squadron." in words
     assert squad.states(task) == [STOPPED]
+    squad.does("ada", "PATCH", f"/repos/{REPOSITORY}/issues/{issue['number']}", {"state": "open"})
+    squad.passes(minutes=10)
+    known(squad, "ada").presses("/", "Close")
+    _, words = squad.comments(Task(REPOSITORY, issue["number"], ""))
+    assert "ada closed this" in words
 
 
 def test_who_waits_for_more_goes_on(squad: Story) -> None:

@@ -30,9 +30,6 @@ from app.core.words.tables import estimate_words, runs_table, sub_agents_table, 
 CLOSED_MARKER: Final = "<!-- squadron:closed:with-original -->"
 """The mark of the line with which a needs-human issue closes by itself."""
 
-CLOSED_BY_MARKER: Final = "<!-- squadron:closed:by-somebody -->"
-"""The mark of the line with which somebody has it closed on a page."""
-
 
 def escalation_title(agent: Agent) -> str:
     """Of the needs-human issue of an agent that was stopped."""
@@ -81,9 +78,14 @@ def closed_with_original(original: int) -> str:
     return f"{CLOSED_MARKER}\n[squadron] #{original} was closed, so nobody has to decide any more."
 
 
+def closed_by_marker(by: str) -> str:
+    """The mark of the line with which this person has it closed on a page."""
+    return f"<!-- squadron:closed:by:{by.casefold()} -->"
+
+
 def closed_on_page(by: str) -> str:
     """The line with which somebody has a needs-human issue closed."""
-    return f"{CLOSED_BY_MARKER}\n[squadron] {by} closed this on a page of Squadron."
+    return f"{closed_by_marker(by)}\n[squadron] {by} closed this on a page of Squadron."
 
 
 def _what_to_do(report: Report) -> str:

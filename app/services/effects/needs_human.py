@@ -7,8 +7,8 @@ from datetime import datetime
 
 from app.core.agents.agent import Agent, EffectName
 from app.core.words.needs_human import (
-    CLOSED_BY_MARKER,
     CLOSED_MARKER,
+    closed_by_marker,
     closed_on_page,
     closed_with_original,
 )
@@ -78,7 +78,7 @@ class NeedsHuman:
             if told is not None and told.number is not None:
                 issue = await github.issue(here, told.number)
             if issue is not None and issue.is_open:
-                if not await github.comments(here, issue.number, CLOSED_BY_MARKER):
+                if not await github.comments(here, issue.number, closed_by_marker(by)):
                     await github.comment(here, issue.number, closed_on_page(by))
                 await github.edit_issue(here, issue.number, close=True)
         await self.seen(agent, is_open=False)
